@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { collectionWorkerEnvironment, platformEnvironment, runtimeEnvironment } from './child-environment.js';
+import {
+  collectionWorkerEnvironment,
+  platformEnvironment,
+  runtimeEnvironment,
+  wholePlatformEnvironment,
+} from './child-environment.js';
 import { DataDirectory } from './data-directory.js';
 
 const directory = new DataDirectory('/data');
@@ -67,6 +72,17 @@ describe('platformEnvironment', () => {
     expect(platformEnvironment({ DROVER_PORT: '7070' }, directory, 7_000, undefined)['DROVER_PORT']).toBe('7070');
   });
 
+  it('has what a collection worker needs if the platform process serves collections itself, and keeps both ports', () => {
+    const previous = { public: 'http://127.0.0.1:4000', records: 'http://127.0.0.1:4004' };
+    expect(wholePlatformEnvironment({ DROVER_PORT: '0' }, directory, 7_000, previous)).toMatchObject({
+      DROVER_PORT: '4000',
+      DROVER_COLLECTION_WORKER_PORT: '4004',
+      DROVER_COLLECTION_WORKERS: '0',
+      WORKER_ID: 'collection-worker-1',
+      DROVER_BOOTSTRAP_KEY_FILE: directory.credentials,
+    });
+  });
+
   it('enables no job runner by itself: programs of callers run only where the operator asked for it', () => {
     expect(platformEnvironment({}, directory, 7_000, undefined)).not.toHaveProperty('DROVER_JOB_RUNNER');
     const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, 7_000, undefined);
@@ -76,15 +92,35 @@ describe('platformEnvironment', () => {
 
 describe('collectionWorkerEnvironment', () => {
   it('takes any free port at first, and the same port again after a restart', () => {
-    const first = collectionWorkerEnvironment({}, directory, undefined);
+    const first = collectionWorkerEnvironment({}, directory, 1, undefined);
     expect(first).toMatchObject({ DROVER_COLLECTION_WORKER_PORT: '0', DATABASE_URL_FILE: '/data/database-url' });
-    const next = collectionWorkerEnvironment({}, directory, { records: 'http://127.0.0.1:4004' });
+    const next = collectionWorkerEnvironment({}, directory, 1, { records: 'http://127.0.0.1:4004' });
     expect(next['DROVER_COLLECTION_WORKER_PORT']).toBe('4004');
   });
 
   it('has the database by its file, and the key that encrypts fields', () => {
-    const environment = collectionWorkerEnvironment({ DATABASE_URL: 'postgres://secret' }, directory, undefined);
+    const environment = collectionWorkerEnvironment({ DATABASE_URL: 'postgres://secret' }, directory, 1, undefined);
     expect(environment).not.toHaveProperty('DATABASE_URL');
     expect(environment['DROVER_SECRETS_KEY_FILE']).toBe(directory.secretsKey);
+  });
+
+  it('has a name that stays, the key to register with, and the file that will hold the address of the control plane', () => {
+    const configured = { CONTROL_PLANE_URL: 'http://elsewhere', DROVER_COLLECTION_WORKER_PORT: '7073' };
+    const second = collectionWorkerEnvironment(configured, directory, 2, undefined);
+    expect(second).toMatchObject({
+      WORKER_ID: 'collection-worker-2',
+      CONTROL_PLANE_URL_FILE: '/data/control-plane-url',
+      DROVER_WORKER_JOIN_KEY_FILE: '/data/worker-join-key',
+      DROVER_COLLECTION_WORKER_PORT: '0',
+    });
+    expect(second).not.toHaveProperty('CONTROL_PLANE_URL');
+    const shared = collectionWorkerEnvironment({ DATABASE_URL: 'postgres://x' }, directory, 1, undefined);
+    expect(shared['WORKER_ID']).toMatch(/^collection-worker-1-[0-9a-f]{8}$/);
+    const first = collectionWorkerEnvironment(configured, directory, 1, undefined);
+    expect(first['DROVER_COLLECTION_WORKER_PORT']).toBe('7073');
+    expect(platformEnvironment({}, directory, 7_000, undefined)).toHaveProperty(
+      'DROVER_WORKER_JOIN_KEY_FILE',
+      second['DROVER_WORKER_JOIN_KEY_FILE'],
+    );
   });
 });

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { hostname } from 'node:os';
 import type { Environment, ProcessAnnouncement } from '@drover/service-kit';
 import type { DataDirectory } from './data-directory.js';
 import { withNodeWorker } from './node-worker-command.js';
@@ -22,6 +24,7 @@ export function platformEnvironment(
     DROVER_PAYLOAD_DIR: environment['DROVER_PAYLOAD_DIR'] || directory.payloads,
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
+    ...keyFile(environment, 'DROVER_WORKER_JOIN_KEY', directory.workerJoinKey),
     ...(port && { DROVER_PORT: port }),
   };
 }
@@ -62,21 +65,57 @@ export function runtimeEnvironment(
   };
 }
 
-/** Environment of the collection worker. A restarted one listens on the port of its predecessor, where the gateway expects it. */
+/**
+ * The id of the nth collection worker, from 1: the same after each start. Platforms that share a database must not share ids.
+ */
+function collectionWorkerId(environment: Environment, directory: DataDirectory, number: number): string {
+  const { WORKER_ID: configured, DATABASE_URL: url, DATABASE_URL_FILE: urlFile } = environment;
+  if (configured) return `${configured}-${number}`;
+  if (!url && !urlFile) return `collection-worker-${number}`;
+  const platform = createHash('sha256').update(`${hostname()}\n${directory.path}`).digest('hex').slice(0, 8);
+  return `collection-worker-${number}-${platform}`;
+}
+
+/**
+ * Environment of the nth collection worker. A restarted one listens on the port of its predecessor, where the gateway expects it. Only
+ * the first one takes the configured port.
+ */
 export function collectionWorkerEnvironment(
   environment: Environment,
   directory: DataDirectory,
+  number: number,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, ...rest } = environment;
+  const { DATABASE_URL: _secret, CONTROL_PLANE_URL: _elsewhere, WORKER_URL: _ofOne, ...rest } = environment;
+  const { DROVER_COLLECTION_WORKER_PORT: configuredPort } = environment;
   return {
     ...rest,
     DATABASE_URL_FILE: directory.databaseUrl,
-    DROVER_COLLECTION_WORKER_PORT:
-      portOf(previous?.['records']) ?? (environment['DROVER_COLLECTION_WORKER_PORT'] || '0'),
+    CONTROL_PLANE_URL_FILE: directory.controlPlaneUrl,
+    WORKER_ID: collectionWorkerId(environment, directory, number),
+    WORKER_CAPACITY: environment['WORKER_CAPACITY'] || allCollections,
+    DROVER_COLLECTION_WORKER_PORT: portOf(previous?.['records']) ?? ((number === 1 && configuredPort) || '0'),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
+    ...keyFile(environment, 'DROVER_WORKER_JOIN_KEY', directory.workerJoinKey),
   };
 }
+
+/** Environment of a platform process that serves collections itself. */
+export function wholePlatformEnvironment(
+  environment: Environment,
+  directory: DataDirectory,
+  scaleLinkPort: number,
+  previous: ProcessAnnouncement | undefined,
+): NodeJS.ProcessEnv {
+  return {
+    ...collectionWorkerEnvironment(environment, directory, 1, previous),
+    ...platformEnvironment(environment, directory, scaleLinkPort, previous),
+    DROVER_COLLECTION_WORKERS: '0',
+  };
+}
+
+/** On one machine there is no other worker that could take what is above the capacity. */
+const allCollections = '100000';
 
 /** Names the key file of the data directory, unless the user configured a key. */
 function keyFile(environment: Environment, name: string, file: string): NodeJS.ProcessEnv {

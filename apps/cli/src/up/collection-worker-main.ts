@@ -1,4 +1,4 @@
 import { collectionWorkerProcess } from '@drover/collection-worker';
 import { runProcess } from '@drover/service-kit';
 
-await runProcess({ ...collectionWorkerProcess, name: 'collection-worker-1' });
+await runProcess({ ...collectionWorkerProcess, name: ({ WORKER_ID: id = 'collection-worker' }) => id });

@@ -17,7 +17,13 @@ import {
   type ProcessAnnouncement,
   type ProcessIo,
 } from '@drover/service-kit';
-import { collectionWorkerEnvironment, platformEnvironment, runtimeEnvironment } from './child-environment.js';
+import {
+  collectionWorkerEnvironment,
+  platformEnvironment,
+  runtimeEnvironment,
+  wholePlatformEnvironment,
+} from './child-environment.js';
+import { LaterCollectionWorkers } from './collection-workers.js';
 import type { UpConfig } from './config.js';
 import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
@@ -33,6 +39,7 @@ import {
   removeStaleUrls,
   reportReady,
   writeCollectionWorkerUrl,
+  writeControlPlaneUrl,
   writeDatabaseUrl,
   writeRuntimeUrl,
   type UpReport,
@@ -96,19 +103,24 @@ export function composeUp(
       relay,
       ...io,
     });
+  const environmentOfPlatform = config.collectionWorkers === 0 ? wholePlatformEnvironment : platformEnvironment;
   const platform = supervise(
     'platform',
     'platform-main.js',
-    (previous) => platformEnvironment(environment, directory, link.port, previous),
+    (previous) => environmentOfPlatform(environment, directory, link.port, previous),
     (child) => serveInstances(workers, ipcInstanceChannel(child)),
   );
   const runtime = supervise('runtime-1', 'runtime-main.js', (previous) =>
     runtimeEnvironment(environment, directory, link.port, previous),
   );
-  const collectionWorker = supervise('collection-worker-1', 'collection-worker-main.js', (previous) =>
-    collectionWorkerEnvironment(environment, directory, previous),
+  const collectionWorkers = Array.from({ length: config.collectionWorkers }, (_, index) =>
+    supervise(`collection-worker-${index + 1}`, 'collection-worker-main.js', (previous) =>
+      collectionWorkerEnvironment(environment, directory, index + 1, previous),
+    ),
   );
-  const report = { config, directory, database, credentials, platform, runtime, collectionWorker };
+  const [firstWorker, ...others] = collectionWorkers;
+  const laterWorkers = new LaterCollectionWorkers(others, io);
+  const report = { config, directory, database, credentials, platform, runtime, collectionWorkers, laterWorkers };
   return {
     life: inOrder('drover up', [
       directory,
@@ -127,10 +139,18 @@ export function composeUp(
           database,
           writeDatabaseUrl(directory, database),
           credentials,
-          // The collection worker waits for the tables that the platform creates, and the platform reads its URL when a request needs it.
+          // A collection worker waits for the tables that the platform creates and registers once the platform listens, and the
+          // platform reads its URL when a request needs it.
           together('database users', [
-            platform,
-            inOrder('collection worker', [collectionWorker, writeCollectionWorkerUrl(directory, collectionWorker)]),
+            inOrder('platform', [
+              platform,
+              writeControlPlaneUrl(directory, platform),
+              ...(firstWorker ? [] : [writeCollectionWorkerUrl(directory, platform)]),
+            ]),
+            ...(firstWorker
+              ? [inOrder('collection worker', [firstWorker, writeCollectionWorkerUrl(directory, firstWorker)])]
+              : []),
+            laterWorkers,
           ]),
         ]),
         inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),

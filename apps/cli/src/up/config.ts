@@ -6,6 +6,7 @@ import { runtimeVariables } from '@drover/runtime';
 import { scaleControllerVariables } from '@drover/scale-controller';
 import {
   configurationInvalid,
+  integer,
   isLoopback,
   oneOf,
   optionalText,
@@ -30,6 +31,13 @@ export const upVariables = {
     default: 'on',
     about:
       'Whether kept-alive connections that call functions are passed to the runtime, which saves a hop per request. With `off` the platform process proxies every request.',
+  }),
+  collectionWorkers: integer('DROVER_COLLECTION_WORKERS', {
+    min: 0,
+    max: 64,
+    default: 2,
+    about:
+      'Processes that serve collections. 0: the platform process serves them, which takes about 80 MB less memory.',
   }),
   databaseUrl: databaseUrlVariable,
   // Also validated here, so that all problems are reported together, before any process starts.

@@ -45,6 +45,16 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'scale-link-token');
   }
 
+  /** Key with which collection workers register. */
+  get workerJoinKey(): string {
+    return path.join(this.path, 'worker-join-key');
+  }
+
+  /** Address of the control plane. */
+  get controlPlaneUrl(): string {
+    return path.join(this.path, 'control-plane-url');
+  }
+
   get runtimeUrl(): string {
     return path.join(this.path, 'runtime-url');
   }

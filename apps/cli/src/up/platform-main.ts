@@ -7,16 +7,26 @@ import {
   parseScaleControllerConfig,
   type ScaleControllerConfig,
 } from '@drover/scale-controller';
-import { inOrder, runProcess, type Composition, type ProcessIo } from '@drover/service-kit';
+import {
+  createMetrics,
+  inOrder,
+  runProcess,
+  type Composition,
+  type Environment,
+  type ProcessIo,
+} from '@drover/service-kit';
 
 interface PlatformConfig {
   readonly controlPlane: ControlPlaneConfig;
   readonly gateway: GatewayConfig;
   readonly scaleController: ScaleControllerConfig;
+  /** The environment of the collection worker in this process; undefined if collections are served by other processes. */
+  readonly collectionWorker: Environment | undefined;
 }
 
-// On one machine, gateway, control plane and scale controller share a process: a call to the API takes no extra hop.
-function composePlatform(config: PlatformConfig, io: ProcessIo): Composition {
+// On one machine, gateway, control plane and scale controller share a process: a call to the API takes no extra hop. A small machine has
+// the collection worker in it, too.
+async function composePlatform(config: PlatformConfig, io: ProcessIo): Promise<Composition> {
   const { clock, randomness } = io;
   const connections = new IpcConnectionChannel(process);
   const functions = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
@@ -37,7 +47,16 @@ function composePlatform(config: PlatformConfig, io: ProcessIo): Composition {
     },
     explainScaling: (address) => scaleController.reports.report(address),
   });
-  return { ...controlPlane, life: inOrder('platform', [functions, scaleController.life, controlPlane.life]) };
+  const parts = [functions, scaleController.life, controlPlane.life];
+  if (!config.collectionWorker) return { ...controlPlane, life: inOrder('platform', parts) };
+  const { collectionWorkerProcess: worker } = await import('@drover/collection-worker');
+  // Its metrics are on its own port. No other worker takes over when the whole platform stops.
+  const sinks = { ...io.sinks, metrics: createMetrics('collection-worker') };
+  const records = await worker.compose({ ...worker.parse(config.collectionWorker), handoverMs: 0 }, { ...io, sinks });
+  return {
+    life: inOrder('platform', [...parts, records.life]),
+    announce: () => ({ ...controlPlane.announce?.(), ...records.announce?.() }),
+  };
 }
 
 await runProcess({
@@ -46,6 +65,7 @@ await runProcess({
     controlPlane: controlPlaneProcess.parse(environment),
     gateway: parseGatewayConfig(environment),
     scaleController: parseScaleControllerConfig(environment),
+    collectionWorker: environment['DROVER_COLLECTION_WORKERS'] === '0' ? environment : undefined,
   }),
   compose: composePlatform,
 });

@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { newApiKey } from '@drover/collection-engine';
 import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
 import { applicationIdOf } from '@drover/runtime';
 import { step, type Lifecycle, type Randomness, type SupervisedProcess } from '@drover/service-kit';
+import type { LaterCollectionWorkers } from './collection-workers.js';
 import type { UpConfig } from './config.js';
 import type { CredentialsFile } from './credentials.js';
 import type { DataDirectory } from './data-directory.js';
@@ -41,6 +43,8 @@ export function createKeys(directory: DataDirectory, randomness: Randomness): Li
     up: async () => {
       for (const file of [directory.functionsMasterKey, directory.secretsKey, directory.scaleLinkToken])
         if (!existsSync(file)) await directory.writePrivately(file, randomness.bytes(32).toString('base64url'));
+      if (!existsSync(directory.workerJoinKey))
+        await directory.writePrivately(directory.workerJoinKey, newApiKey(randomness).text.reveal());
     },
   });
 }
@@ -52,15 +56,15 @@ export function writeDatabaseUrl(directory: DataDirectory, database: DatabaseSer
 }
 
 /**
- * Removes the URLs of an earlier start: another program may listen at those of runtime and collection worker now, and the runtime must
+ * Removes the URLs of an earlier start: another program may listen at those of the platform's processes now, and the runtime must
  * not store the state of triggers in a database that is not configured any more.
  */
 export function removeStaleUrls(directory: DataDirectory): Lifecycle {
   return step('stale URLs', {
     up: async () => {
       await Promise.all(
-        [directory.runtimeUrl, directory.collectionWorkerUrl, directory.databaseUrl].map((file) =>
-          rm(file, { force: true }),
+        [directory.runtimeUrl, directory.collectionWorkerUrl, directory.controlPlaneUrl, directory.databaseUrl].map(
+          (file) => rm(file, { force: true }),
         ),
       );
     },
@@ -70,6 +74,12 @@ export function removeStaleUrls(directory: DataDirectory): Lifecycle {
 export function writeRuntimeUrl(directory: DataDirectory, runtime: SupervisedProcess): Lifecycle {
   return step('runtime URL', {
     up: () => directory.writePrivately(directory.runtimeUrl, runtime.announcement['functions'] ?? ''),
+  });
+}
+
+export function writeControlPlaneUrl(directory: DataDirectory, platform: SupervisedProcess): Lifecycle {
+  return step('control plane URL', {
+    up: () => directory.writePrivately(directory.controlPlaneUrl, platform.announcement['public'] ?? ''),
   });
 }
 
@@ -86,7 +96,8 @@ interface ReportOptions {
   readonly credentials: CredentialsFile;
   readonly platform: SupervisedProcess;
   readonly runtime: SupervisedProcess;
-  readonly collectionWorker: SupervisedProcess;
+  readonly collectionWorkers: readonly SupervisedProcess[];
+  readonly laterWorkers: LaterCollectionWorkers;
 }
 
 /** Completes the credentials file with the public URL, and reports that everything is ready. */
@@ -94,7 +105,7 @@ export function reportReady(
   options: ReportOptions,
   report: (report: UpReport, keys: RuntimeKeys | undefined) => void,
 ): Lifecycle {
-  const { config, directory, database, credentials, platform, runtime, collectionWorker } = options;
+  const { config, directory, database, credentials, platform, runtime, collectionWorkers, laterWorkers } = options;
   return step('report', {
     up: async () => {
       const { public: url = '' } = platform.announcement;
@@ -104,12 +115,13 @@ export function reportReady(
       const problems = await untilDeployed(url, config.startTimeoutMs);
       const expected = folders.filter((name) => !problems.some(({ application }) => application === name));
       const keys = folders.length > 0 ? await untilHosted(options, expected) : undefined;
+      laterWorkers.launch();
       const ready: UpReport = {
         urls: { public: url, functionRpc, functionRpcLoopback },
         pids: {
           platform: platform.pid ?? 0,
           'runtime-1': runtime.pid ?? 0,
-          'collection-worker-1': collectionWorker.pid ?? 0,
+          ...Object.fromEntries(collectionWorkers.map(({ name, pid = 0 }) => [name, pid])),
           ...(database.pid !== undefined && { postgres: database.pid }),
         },
         credentialsFile: directory.credentials,
