@@ -43,7 +43,13 @@ import { breakerStates, endpointErrors, functionsUserErrors, localErrors } from 
 import { subscriptionStates } from '@drover/event-bus';
 import { executionErrors } from '@drover/execution-store';
 import { eventStreamStates } from '@drover/function-rpc';
-import { gatewayErrors, gatewayVariables } from '@drover/gateway';
+import {
+  collectionFrontMetrics,
+  collectionFrontReaders,
+  endpointStates,
+  gatewayErrors,
+  gatewayVariables,
+} from '@drover/gateway';
 import { edgeErrors, requestMetrics } from '@drover/http-edge';
 import { instanceErrors, instanceStates, processHostReaders } from '@drover/instance-provider';
 import { hostConnectionStates, nodeWorkerVariables } from '@drover/node-worker';
@@ -212,6 +218,7 @@ function metrics(): string {
   for (const readers of [
     controlPlaneReaders,
     collectionWorkerReaders,
+    collectionFrontReaders,
     scaleControllerReaders,
     runtimeReaders,
     upReaders,
@@ -227,6 +234,7 @@ function metrics(): string {
     ...engineMetrics(noValues),
     ...requestMetrics(noValues),
     ...assignmentMetrics(noValues),
+    ...collectionFrontMetrics(noValues),
     placementMetrics(noValues),
   ])
     rows.set(name, { type, help, labels: labelNames });
@@ -259,6 +267,7 @@ function states(): string {
     embeddedPostgresStates,
     dedicatedConnectionStates,
     subscriptionStates,
+    endpointStates,
     executionStates,
     functionQueueStates,
     liveExecutionStates,

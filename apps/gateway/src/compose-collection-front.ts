@@ -1,18 +1,18 @@
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
-import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
+import { createObserve, step, type Lifecycle, type ProcessIo } from '@drover/service-kit';
 import { CollectionNames } from './collections/collection-names.js';
 import { CollectionProxy, type CollectionProxyOptions } from './collections/collection-proxy.js';
 import type { GatewayConfig } from './config.js';
 import { CollectionEndpoints } from './endpoints/collection-endpoints.js';
+import { EndpointWatch } from './endpoints/endpoint-watch.js';
+import { collectionFrontMetrics, collectionFrontReaders } from './observations.js';
 import { defaultEndpointPolicy } from './picking/endpoint.js';
 import { CollectionRoutes } from './routes/collection-routes.js';
 
 export interface CollectionFrontParts extends Pick<CollectionProxyOptions, 'authenticator' | 'functions'> {
   readonly database: Database;
   readonly bus: EventBus;
-  readonly clock: Clock;
-  readonly randomness: Randomness;
   /** Called with the names of all collections after each change. */
   readonly onNames: (names: readonly string[]) => void;
 }
@@ -20,12 +20,25 @@ export interface CollectionFrontParts extends Pick<CollectionProxyOptions, 'auth
 /** The part of a gateway that serves collections. Start `parts` before the port opens: no request meets an empty table. */
 export function composeCollectionFront(
   config: GatewayConfig,
-  { database, bus, clock, onNames, ...parts }: CollectionFrontParts,
+  { sinks, clock, randomness }: Pick<ProcessIo, 'sinks' | 'clock' | 'randomness'>,
+  { database, bus, onNames, ...parts }: CollectionFrontParts,
 ): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
+  const observe = createObserve(collectionFrontReaders, sinks);
   const names = new CollectionNames({ database, bus, onChange: onNames });
   const policy = { ...defaultEndpointPolicy, maxInFlight: config.maxWorkerRequests };
-  const endpoints = new CollectionEndpoints({ policy, clock });
+  const watch = new EndpointWatch({ clock, timeoutMs: config.responseTimeoutMs });
+  const endpoints = new CollectionEndpoints({
+    policy,
+    clock,
+    onBusy: watch.watch,
+    onMove: ({ id: workerId, url, isHung }, change) =>
+      observe({ kind: 'gateway.endpoint-moved', workerId, url: url.href, isHung, ...change }),
+  });
   const routes = new CollectionRoutes({ database, bus, endpoints, clock });
-  const proxy = new CollectionProxy({ ...config, names, routes, clock, ...parts });
-  return { proxy, parts: [names, routes, proxy] };
+  const proxy = new CollectionProxy({ ...config, names, routes, clock, randomness, observe, ...parts });
+  sinks.metrics.compute(
+    collectionFrontMetrics(() => ({ endpoints: endpoints.all, routes: routes.size, held: proxy.held })),
+  );
+  const watching = step('endpoint watch', { down: async () => watch.stop() });
+  return { proxy, parts: [watching, names, routes, proxy] };
 }

@@ -37,6 +37,13 @@ export const gatewayVariables = {
     about:
       'Requests that may wait for a runtime, and as many for a collection worker; more are answered with 503 at once.',
   }),
+  responseTimeoutMs: milliseconds('DROVER_GATEWAY_RESPONSE_TIMEOUT_MS', {
+    min: 0,
+    max: 3_600_000,
+    default: 120_000,
+    about:
+      'How long a request to a collection worker may wait for its answer to begin; then it is answered with 504. 0: without an end. Uploads have as long as they need.',
+  }),
   maxWorkerRequests: integer('DROVER_GATEWAY_WORKER_REQUESTS', {
     min: 1,
     max: 100_000,

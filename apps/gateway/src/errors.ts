@@ -58,6 +58,15 @@ export const collectionWorkersBusy = defineError<{ workers: number }>('GATEWAY_C
     `All collection workers of the collection (${d.workers}) have the most requests in flight that the gateway allows. Try again shortly.`,
 });
 
+export const collectionWorkerTimedOut = defineError<{ afterMs: number }>('GATEWAY_COLLECTION_WORKER_TIMED_OUT', {
+  fault: 'platform',
+  retryable: false,
+  status: 504,
+  help: 'The collection worker did not begin to answer within `DROVER_GATEWAY_RESPONSE_TIMEOUT_MS`. Whether a write had its effect is not known: read the record, or repeat the request with the same Idempotency-Key.',
+  message: (d) =>
+    `The collection worker has not answered in ${d.afterMs} ms. Read the record to see whether the write took place.`,
+});
+
 export const gatewayErrors = {
   runtimeUnreachable,
   runtimeBroke,
@@ -66,4 +75,5 @@ export const gatewayErrors = {
   collectionWorkerBroke,
   collectionWorkerAbsent,
   collectionWorkersBusy,
+  collectionWorkerTimedOut,
 };

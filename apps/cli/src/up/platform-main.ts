@@ -35,13 +35,7 @@ async function composePlatform(config: PlatformConfig, io: ProcessIo): Promise<C
   const controlPlane = composeControlPlane(config.controlPlane, io, {
     front: (shared) => {
       const onNames = (names: readonly string[]): void => connections.reserve(names);
-      const { proxy, parts } = composeCollectionFront(config.gateway, {
-        ...shared,
-        functions,
-        clock,
-        randomness,
-        onNames,
-      });
+      const { proxy, parts } = composeCollectionFront(config.gateway, io, { ...shared, functions, onNames });
       const { serve, serveFastLane } = proxy;
       return { serve, serveFastLane, connections, parts };
     },

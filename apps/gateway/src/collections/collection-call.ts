@@ -1,8 +1,14 @@
 import type { CodedError } from '@drover/contracts';
 import { ProxiedRequest, type AnswerBegin, type MissKind } from '@drover/http-edge';
-import type { Clock, Randomness } from '@drover/service-kit';
-import type { CollectionEndpoint } from '../endpoints/collection-endpoint.js';
-import { collectionWorkerBroke, collectionWorkersBusy, collectionWorkerUnreachable } from '../errors.js';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
+import type { CollectionEndpoint, CarriedCall } from '../endpoints/collection-endpoint.js';
+import {
+  collectionWorkerBroke,
+  collectionWorkersBusy,
+  collectionWorkerTimedOut,
+  collectionWorkerUnreachable,
+} from '../errors.js';
+import type { CollectionFrontObservation, RetryReason } from '../observations.js';
 import type { RequestOutcome } from '../picking/endpoint.js';
 import { pickEndpoint } from '../picking/pick-endpoint.js';
 import type { RetryBudget } from '../picking/retry-budget.js';
@@ -15,7 +21,10 @@ export interface CallSurroundings {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly budget: RetryBudget;
+  readonly observe: Observe<CollectionFrontObservation>;
   readonly routeOf: (target: RecordsTarget) => RoutedCollection | undefined;
+  /** The workers that serve collections of a tenant. */
+  readonly ofTenant: (tenantId: string) => readonly CollectionEndpoint[];
   /** Reads the route again, because a worker has refused the request. */
   readonly refresh: (target: RecordsTarget) => Promise<void>;
   /** Lets the call wait for a worker; it calls `resume` or refuses. */
@@ -35,12 +44,14 @@ const maxRefusals = 3;
  *   client is told that its effect is not known
  * - the answer has begun: a broken answer breaks the client's connection
  */
-export class CollectionCall {
+export class CollectionCall implements CarriedCall {
   readonly request: RecordsRequest;
   readonly target: RecordsTarget;
   readonly #around: CallSurroundings;
+  #proxied: ProxiedRequest | undefined;
   #endpoint: CollectionEndpoint | undefined;
   #tried: CollectionEndpoint[] | undefined;
+  #sinceMs = 0;
   #sentMs = 0;
   #latencyMs = 0;
   #status = 0;
@@ -56,6 +67,14 @@ export class CollectionCall {
     this.#around = around;
   }
 
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  get hasBegun(): boolean {
+    return this.#proxied?.hasBegun === true;
+  }
+
   begin(): void {
     this.#around.budget.earn();
     this.#attempt();
@@ -64,7 +83,21 @@ export class CollectionCall {
   /** Goes on after it has waited: workers that were away are tried again. */
   resume(): void {
     this.#tried = undefined;
+    this.#servesAnyway = false;
     this.#attempt();
+  }
+
+  leaveHung(): void {
+    if (this.#isRepeated || !this.request.isRepeatable) return;
+    this.#proxied?.miss(new Error('it does not answer'));
+  }
+
+  /** A body that still arrives keeps the call alive: the port of the gateway limits how long that may take. */
+  timeOut(): void {
+    if (!this.request.isWhole || this.hasBegun) return;
+    this.#proxied?.abort();
+    this.#leaveEndpoint('gateway-error');
+    this.#refuse(collectionWorkerTimedOut({ afterMs: Math.round(this.#around.clock.monotonicMs() - this.#sinceMs) }));
   }
 
   #attempt(): void {
@@ -76,15 +109,32 @@ export class CollectionCall {
     const pick = pickEndpoint(route.endpoints, { nowMs, randomness, tried: this.#tried });
     if ('endpoint' in pick) this.#send(pick.endpoint, route.generation, nowMs);
     else if (pick.refused === 'full') this.#refuse(collectionWorkersBusy({ workers: route.endpoints.length }));
-    else this.#hold('none of its workers accepts connections');
+    else this.#sendToSpare(nowMs);
+  }
+
+  /**
+   * None of the workers of the collection can take the request. Another worker of the same tenant can: all data is in PostgreSQL.
+   * Never one that serves other tenants only, which may be kept apart for them.
+   */
+  #sendToSpare(nowMs: number): void {
+    const { tenantId, collectionId } = this.target;
+    const { routeOf, randomness } = this.#around;
+    const tried = [...(this.#tried ?? []), ...(routeOf(this.target)?.endpoints ?? [])];
+    const spares = collectionId === undefined ? [] : this.#around.ofTenant(tenantId);
+    const pick = pickEndpoint(spares, { nowMs, randomness, tried });
+    if (!('endpoint' in pick)) return this.#hold('none of its workers accepts requests');
+    this.#servesAnyway = true;
+    this.#around.observe({ kind: 'gateway.retried', reason: 'spare', workerId: pick.endpoint.id });
+    this.#send(pick.endpoint, routeOf(this.target)?.generation ?? 0, nowMs);
   }
 
   #send(endpoint: CollectionEndpoint, generation: number, nowMs: number, isOnNewConnection = false): void {
     this.#endpoint = endpoint;
     this.#sentMs = nowMs;
+    if (this.#sinceMs === 0) this.#sinceMs = nowMs;
     this.#status = 0;
-    endpoint.begin(nowMs);
-    new ProxiedRequest({
+    endpoint.carry(this, nowMs);
+    this.#proxied = new ProxiedRequest({
       pool: endpoint.pool,
       request: this.request.toForwarded({ generation, servesAnyway: this.#servesAnyway }),
       sink: this.request.sink,
@@ -92,12 +142,15 @@ export class CollectionCall {
       onMissed: this.#missed,
       onEnd: this.#ended,
       isOnNewConnection,
-    }).start();
+    });
+    this.#proxied.start();
   }
 
   readonly #accepts = ({ status }: AnswerBegin): boolean => {
+    const nowMs = this.#around.clock.monotonicMs();
     this.#status = status;
-    this.#latencyMs = this.#around.clock.monotonicMs() - this.#sentMs;
+    this.#latencyMs = nowMs - this.#sentMs;
+    if (this.#endpoint) this.#endpoint.heardMs = nowMs;
     return status !== misdirected;
   };
 
@@ -114,7 +167,8 @@ export class CollectionCall {
         return this.#refusedBy(endpoint);
       case 'unsent':
         this.#leaveEndpoint('gateway-error');
-        return this.#tryAnother(endpoint);
+        this.#note(endpoint, 'unsent');
+        return this.#attempt();
       // A worker may close a kept connection at any time, which says nothing about its health.
       case 'stale':
         this.#leaveEndpoint('abandoned');
@@ -126,13 +180,15 @@ export class CollectionCall {
   };
 
   #leaveEndpoint(outcome: RequestOutcome): void {
-    this.#endpoint?.end(outcome, this.#latencyMs, this.#around.clock.monotonicMs());
+    this.#endpoint?.drop(this, outcome, this.#latencyMs);
     this.#endpoint = undefined;
   }
 
-  #tryAnother(endpoint: CollectionEndpoint | undefined): void {
-    if (endpoint) (this.#tried ??= []).push(endpoint);
-    this.#attempt();
+  /** The endpoint gets the request no more. */
+  #note(endpoint: CollectionEndpoint | undefined, reason: RetryReason): void {
+    if (!endpoint) return;
+    (this.#tried ??= []).push(endpoint);
+    this.#around.observe({ kind: 'gateway.retried', reason, workerId: endpoint.id });
   }
 
   #refusedBy(endpoint: CollectionEndpoint | undefined): void {
@@ -140,7 +196,7 @@ export class CollectionCall {
     if (!this.request.isWhole || this.#servesAnyway)
       return this.#refuse(collectionWorkerUnreachable({ reason: 'its workers refuse the request' }));
     this.#refusals += 1;
-    if (endpoint) (this.#tried ??= []).push(endpoint);
+    this.#note(endpoint, 'wrong-worker');
     const refreshed = refresh(this.target);
     if (this.#refusals < maxRefusals && this.#hasUntried()) return this.#attempt();
     void refreshed.then(() => {
@@ -162,10 +218,10 @@ export class CollectionCall {
     const mayRepeat = this.request.isRepeatable && !this.#isRepeated && budget.spend();
     if (!mayRepeat) return this.#refuse(collectionWorkerBroke({ reason: error.message }));
     this.#isRepeated = true;
-    if (endpoint) (this.#tried ??= []).push(endpoint);
+    this.#note(endpoint, 'broke-off');
     const route = routeOf(this.target);
     // The only worker of the collection: a new connection tells whether it is still there.
-    if (endpoint && route?.endpoints.includes(endpoint) && !this.#hasUntried())
+    if (endpoint && !endpoint.isHung && route?.endpoints.includes(endpoint) && !this.#hasUntried())
       this.#send(endpoint, route.generation, clock.monotonicMs(), true);
     else this.#attempt();
   }

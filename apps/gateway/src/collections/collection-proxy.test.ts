@@ -41,6 +41,7 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
       hasWorkers: false,
       find: () => undefined,
       findForTenant: () => ({ generation: 0, endpoints: [] }),
+      findOwn: () => ({ generation: 0, endpoints: [] }),
       refresh: async () => undefined,
       catchUp: async () => undefined,
       onChange: undefined,
@@ -68,6 +69,7 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     maxHeldRequests: 0,
     clock: systemClock,
     randomness: systemRandomness,
+    observe: () => undefined,
   });
   const route = (url: string, authorization?: string): Promise<string> =>
     new Promise((resolve) => {

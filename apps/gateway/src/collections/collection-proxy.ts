@@ -49,6 +49,11 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     this.#workers = new CollectionWorkers({ ...options, toAnswer: toRecordAnswer });
   }
 
+  /** Requests that wait for a worker. */
+  get held(): number {
+    return this.#workers.held;
+  }
+
   async start(): Promise<void> {}
 
   async drain(): Promise<void> {

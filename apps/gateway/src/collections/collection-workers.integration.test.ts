@@ -3,10 +3,11 @@ import { Agent, createServer, request, type IncomingMessage, type RequestListene
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
 import { FastLane } from '@drover/http-edge';
-import { systemClock, systemRandomness } from '@drover/service-kit';
-import { eventually } from '@drover/testkit';
+import { systemClock, systemRandomness, type Clock } from '@drover/service-kit';
+import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
+import { EndpointWatch } from '../endpoints/endpoint-watch.js';
 import { defaultEndpointPolicy } from '../picking/endpoint.js';
 import type { RoutedCollection } from '../routes/collection-routes.js';
 import { CollectionProxy } from './collection-proxy.js';
@@ -16,7 +17,6 @@ afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
 });
 
-const io = { clock: systemClock, randomness: systemRandomness };
 const limits = {
   headerBytes: 16_384,
   headers: 100,
@@ -81,13 +81,23 @@ async function closedUrl(): Promise<string> {
 
 type Lane = 'fast lane' | "Node's server";
 
-/** A gateway for the collection `orders` of one tenant. `first` of the workers is the one that a request tries first. */
+interface GatewayOptions {
+  readonly holdMs?: number;
+  readonly maxInFlight?: number;
+  readonly clock?: Clock;
+  /** Serve other collections of the tenant. */
+  readonly spares?: readonly { readonly name: string; readonly url: string }[];
+}
+
+/** A gateway for the collection `orders` of one tenant. A request tries the first of the workers first. */
 async function gateway(
   lane: Lane,
   named: readonly { readonly name: string; readonly url: string }[],
-  { holdMs = 0, maxInFlight = 1_024 }: { readonly holdMs?: number; readonly maxInFlight?: number } = {},
+  { holdMs = 0, maxInFlight = 1_024, clock = systemClock, spares = [] }: GatewayOptions = {},
 ) {
-  const endpoints = new CollectionEndpoints({ policy: { ...defaultEndpointPolicy, maxInFlight }, clock: systemClock });
+  const watch = new EndpointWatch({ clock, timeoutMs: 30_000 });
+  const policy = { ...defaultEndpointPolicy, maxInFlight };
+  const endpoints = new CollectionEndpoints({ policy, clock, onBusy: watch.watch });
   const resolve = (workers: typeof named, generation: number): RoutedCollection => ({
     generation,
     endpoints: endpoints.acquire(workers.map(({ name, url }) => ({ workerId: name, url }))),
@@ -98,15 +108,17 @@ async function gateway(
     afterRefresh: undefined as RoutedCollection | undefined,
     find: () => routes.route,
     findForTenant: () => routes.route ?? { generation: 0, endpoints: [] },
+    findOwn: () => resolve(spares, 0),
     refresh: async () => void (routes.route = routes.afterRefresh ?? routes.route),
     catchUp: async () => undefined,
     onChange: undefined as ((collectionId: string | undefined) => void) | undefined,
   };
   const target = { tenantId: 'default', collectionId: 'id-of-orders' };
+  const observed: string[] = [];
   const proxy = new CollectionProxy({
-    ...io,
-    // The first endpoint of two comes first.
+    clock,
     randomness: { ...systemRandomness, fraction: () => 0 },
+    observe: ({ kind }) => void observed.push(kind),
     collectionWorkerUrl: undefined,
     collectionWorkerUrlFile: undefined,
     holdMs,
@@ -127,6 +139,7 @@ async function gateway(
   });
   const url = await listen(server);
   closing.push(async () => {
+    watch.stop();
     await proxy.stop();
     await endpoints.close();
   });
@@ -138,7 +151,7 @@ async function gateway(
     routes.route = resolve(workers, generation);
     routes.onChange?.(target.collectionId);
   };
-  return { url, routes, resolve, change, endpoints };
+  return { url, routes, resolve, change, endpoints, observed };
 }
 
 interface Sent {
@@ -200,8 +213,9 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
 
   it('go to another worker after a reset only if they are reads', async () => {
     const [broken, two] = [await resettingWorker(), await worker('two')];
-    const { url } = await gateway(lane, [broken, two]);
+    const { url, observed } = await gateway(lane, [broken, two]);
     expect(await shown(send(url))).toBe('200 two');
+    expect(observed).toEqual(['gateway.retried']);
     for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
       const { url: other } = await gateway(lane, [broken, two]);
       const body = method === 'DELETE' ? {} : { body: '{}' };
@@ -309,6 +323,81 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     outgoing.destroy();
     await closed;
     await eventually(() => expect(endpoints.all[0]?.inFlight).toBe(0));
+  });
+});
+
+describe('a worker that accepts requests and answers nothing', () => {
+  const hangingWorker = () => worker('hanging', () => undefined);
+
+  it('is left by reads, also in flight, and gets no more requests until it answers again', async () => {
+    const clock = new FakeClock();
+    const answering = { isThere: false };
+    const hanging = await worker('hanging', (_, response) => void (answering.isThere && response.end('awake')));
+    const { url, endpoints } = await gateway('fast lane', [hanging, await worker('two')], { clock });
+    const read = shown(send(url));
+    await eventually(() => expect(hanging.seen).toHaveLength(1));
+    await clock.advance(1_000);
+    await eventually(() => expect(hanging.seen.map((seen) => seen.url)).toContain('/healthz'));
+    await clock.advance(1_000);
+    expect(await read).toBe('200 two');
+    expect(endpoints.all[0]?.state).toBe('EJECTED');
+    await clock.advance(20_000);
+    expect(await shown(send(url, { method: 'POST', body: '{}' }))).toBe('200 two');
+    answering.isThere = true;
+    await eventually(async () => {
+      await clock.advance(1_000);
+      expect(endpoints.all[0]?.state).toBe('HEALTHY');
+    });
+  });
+
+  it('keeps a write, which may have arrived, until its time is over', async () => {
+    const clock = new FakeClock();
+    const hanging = await hangingWorker();
+    const two = await worker('two');
+    const { url, endpoints } = await gateway('fast lane', [hanging, two], { clock });
+    const write = shown(send(url, { method: 'DELETE' }));
+    await eventually(() => expect(hanging.seen).toHaveLength(1));
+    await clock.advance(1_000);
+    await eventually(() => expect(hanging.seen).toHaveLength(2));
+    await clock.advance(28_900);
+    expect(endpoints.all[0]?.inFlight).toBe(1);
+    await clock.advance(1_000);
+    expect(await write).toBe('504 GATEWAY_COLLECTION_WORKER_TIMED_OUT');
+    expect(two.seen).toHaveLength(0);
+  });
+
+  it('is asked whether it lives, and keeps its requests if it does', async () => {
+    const clock = new FakeClock();
+    const slow = await worker('slow', (incoming, response) => {
+      if (incoming.url === '/healthz') response.end('alive');
+      else void clock.after(5_000, () => response.end('slow'));
+    });
+    const { url } = await gateway('fast lane', [slow, await worker('two')], { clock });
+    const answer = shown(send(url));
+    await eventually(() => expect(slow.seen).toHaveLength(1));
+    await eventually(async () => {
+      await clock.advance(500);
+      expect(clock.monotonicMs()).toBeGreaterThan(6_000);
+    });
+    expect(await answer).toBe('200 slow');
+    expect(slow.seen.length).toBeGreaterThan(2);
+  });
+
+  it('as the only one of a collection is replaced by another worker of the tenant, which serves anyway', async () => {
+    const spare = await worker('spare');
+    const gone = { name: 'gone', url: await closedUrl() };
+    const { url } = await gateway('fast lane', [gone], { spares: [spare] });
+    expect(await shown(send(url, { method: 'POST', body: '{}' }))).toBe('200 spare');
+    expect(spare.seen[0]?.headers[serveAnywayHeader]).toBe('1');
+    const clock = new FakeClock();
+    const hanging = await hangingWorker();
+    const { url: other } = await gateway('fast lane', [hanging], { spares: [spare], clock });
+    const answer = shown(send(other));
+    await eventually(() => expect(hanging.seen).toHaveLength(1));
+    await clock.advance(1_000);
+    await eventually(() => expect(hanging.seen).toHaveLength(2));
+    await clock.advance(1_000);
+    expect(await answer).toBe('200 spare');
   });
 });
 

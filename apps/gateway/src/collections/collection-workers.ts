@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodedError } from '@drover/contracts';
 import { requestIdOf, type ErrorAnswer, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
-import type { Clock, Randomness } from '@drover/service-kit';
+import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
+import type { CollectionFrontObservation } from '../observations.js';
 import { RetryBudget } from '../picking/retry-budget.js';
 import { HeldRequests } from '../proxy/held-requests.js';
 import { Upstream } from '../proxy/upstream.js';
@@ -20,12 +21,16 @@ export interface CollectionWorkersOptions {
   /** A worker that does not register: its HTTP address, or the file that will hold it. It serves while no worker has registered. */
   readonly collectionWorkerUrl: string | undefined;
   readonly collectionWorkerUrlFile: string | undefined;
-  readonly routes: Pick<CollectionRoutes, 'find' | 'findForTenant' | 'refresh' | 'catchUp' | 'hasWorkers' | 'onChange'>;
+  readonly routes: Pick<
+    CollectionRoutes,
+    'find' | 'findForTenant' | 'findOwn' | 'refresh' | 'catchUp' | 'hasWorkers' | 'onChange'
+  >;
   /** How long a request waits while no worker accepts it, and how many may. */
   readonly holdMs: number;
   readonly maxHeldRequests: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
+  readonly observe: Observe<CollectionFrontObservation>;
   /** Writes an error in the shape that the errors of the worker have. */
   readonly toAnswer: (error: CodedError, requestId: string) => ErrorAnswer;
 }
@@ -34,6 +39,7 @@ export interface CollectionWorkersOptions {
 export class CollectionWorkers implements CallSurroundings {
   readonly clock: Clock;
   readonly randomness: Randomness;
+  readonly observe: Observe<CollectionFrontObservation>;
   readonly budget = new RetryBudget();
   readonly #options: CollectionWorkersOptions;
   readonly #held: HeldRequests;
@@ -45,6 +51,7 @@ export class CollectionWorkers implements CallSurroundings {
     const { clock, randomness, routes, collectionWorkerUrl: url, collectionWorkerUrlFile: urlFile } = options;
     this.clock = clock;
     this.randomness = randomness;
+    this.observe = options.observe;
     this.#held = new HeldRequests({ maxRequests: options.maxHeldRequests, clock, probe: (key) => this.#probe(key) });
     this.#hasConfigured = url !== undefined || urlFile !== undefined;
     this.#configured = new Upstream({
@@ -59,6 +66,11 @@ export class CollectionWorkers implements CallSurroundings {
       },
     });
     routes.onChange = (collectionId) => this.#held.wake(collectionId);
+  }
+
+  /** Requests that wait for a worker. */
+  get held(): number {
+    return this.#held.count;
   }
 
   /** Answers the requests that wait: their clients find another gateway. */
@@ -85,6 +97,9 @@ export class CollectionWorkers implements CallSurroundings {
     return collectionId === undefined ? routes.findForTenant(tenantId) : routes.find(collectionId);
   };
 
+  readonly ofTenant = (tenantId: string): RoutedCollection['endpoints'] =>
+    this.#options.routes.findOwn(tenantId).endpoints;
+
   readonly refresh = async ({ collectionId }: RecordsTarget): Promise<void> => {
     if (collectionId !== undefined) await this.#options.routes.refresh(collectionId);
   };
@@ -106,12 +121,14 @@ export class CollectionWorkers implements CallSurroundings {
       },
       giveUp,
     });
-    if (cancel) sink.onLeft = cancel;
-    else giveUp();
+    if (!cancel) return giveUp();
+    sink.onLeft = cancel;
+    this.observe({ kind: 'gateway.held' });
   }
 
   refuse(request: RecordsRequest, error: CodedError): void {
     if (request.sink.isOver) return;
+    this.observe({ kind: 'gateway.refused', code: error.code });
     request.answer(this.#options.toAnswer(error, requestIdOf(request.headers, this.randomness)));
   }
 

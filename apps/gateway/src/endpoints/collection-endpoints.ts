@@ -1,12 +1,8 @@
 import type { CollectionRoute } from '@drover/contracts';
-import type { Clock } from '@drover/service-kit';
-import type { EndpointPolicy } from '../picking/endpoint.js';
-import { CollectionEndpoint } from './collection-endpoint.js';
+import { CollectionEndpoint, type CollectionEndpointOptions } from './collection-endpoint.js';
 
-export interface CollectionEndpointsOptions {
-  readonly policy: EndpointPolicy;
-  readonly clock: Clock;
-}
+export interface CollectionEndpointsOptions
+  extends Pick<CollectionEndpointOptions, 'policy' | 'clock' | 'onBusy' | 'onMove'> {}
 
 /**
  * The workers that routes name. An endpoint lives as long as a route names its worker at its address, so that all collections of a

@@ -1,6 +1,12 @@
 import { defineStates, type StateMachine } from '@drover/contracts';
 
-/** Of an endpoint as one gateway sees it: EJECTED gets no requests, PROBING gets one at a time. */
+/**
+ * Of an endpoint as one gateway sees it.
+ *
+ * - HEALTHY: gets its share of the requests
+ * - EJECTED: gets none until its time is over; while it hangs, until it answers again
+ * - PROBING: one request shows whether it is well again
+ */
 export const endpointStates = defineStates('gateway-endpoint', {
   HEALTHY: ['EJECTED'],
   EJECTED: ['PROBING'],
@@ -64,6 +70,7 @@ export class Endpoint {
   #window = { fromMs: 0, requests: 0, errors: 0 };
   #ejections = 0;
   #ejectedUntilMs = 0;
+  #isHung = false;
 
   constructor(
     id: string,
@@ -81,6 +88,15 @@ export class Endpoint {
     return this.#inFlight;
   }
 
+  get state(): 'HEALTHY' | 'EJECTED' | 'PROBING' {
+    return this.#state.current;
+  }
+
+  /** It did not even answer the question whether it lives: a request would wait there without an end. */
+  get isHung(): boolean {
+    return this.#isHung;
+  }
+
   get isFull(): boolean {
     return this.#inFlight >= this.#policy.maxInFlight;
   }
@@ -88,7 +104,7 @@ export class Endpoint {
   /** Whether it may get a request now: an ejected one may get a single one when its time is over. */
   isOpen(nowMs: number): boolean {
     if (this.#state.is('HEALTHY')) return true;
-    return this.#state.is('EJECTED') && nowMs >= this.#ejectedUntilMs;
+    return this.#state.is('EJECTED') && nowMs >= this.#ejectedUntilMs && !this.#isHung;
   }
 
   /** The lower the better: time that a request is likely to take. */
@@ -107,12 +123,28 @@ export class Endpoint {
   end(outcome: RequestOutcome, latencyMs: number, nowMs: number): void {
     this.#inFlight -= 1;
     if (outcome === 'abandoned') return this.#learnNothing(nowMs);
+    if (outcome === 'answered') this.recover(nowMs);
     this.#errorsInRow = outcome === 'gateway-error' ? this.#errorsInRow + 1 : 0;
     const tookMs = outcome === 'answered' ? latencyMs : Math.max(latencyMs, failedLatencyMs);
     this.#latencyMs += this.#latencyMs === 0 ? tookMs : latencyWeight * (tookMs - this.#latencyMs);
     this.#lastEndMs = nowMs;
     this.#count(outcome, nowMs);
     this.#judge(outcome, nowMs);
+  }
+
+  /** It answers nothing at all: ejects it until `recover`. */
+  ejectAsHung(nowMs: number): void {
+    this.#isHung = true;
+    if (!this.#state.is('EJECTED')) this.#eject(nowMs);
+  }
+
+  /** It answers again: ends its ejection if it hung. */
+  recover(nowMs: number): void {
+    if (!this.#isHung) return;
+    this.#isHung = false;
+    this.#ejectedUntilMs = nowMs;
+    this.#state.move('PROBING');
+    this.#state.move('HEALTHY');
   }
 
   /** The request that probed the endpoint told nothing: the next one may probe it. */

@@ -15,12 +15,12 @@ const clearlyCheaper = 0.75;
 
 /**
  * Chooses one of the endpoints of a route: of two at random the one with the lower cost. Ejected endpoints are left out, unless fewer
- * than half would remain: then the evidence against them is more likely an outage that they share.
+ * than half would remain: then the evidence against them is more likely an outage that they share. One that hangs gets no request at all.
  */
 export function pickEndpoint<E extends Endpoint>(endpoints: readonly E[], options: PickOptions): Pick<E> {
   const { nowMs, tried } = options;
   if (tried === undefined && endpoints.length > 0 && areAllFree(endpoints, nowMs)) return choose(endpoints, options);
-  const others = tried ? endpoints.filter((endpoint) => !tried.includes(endpoint)) : endpoints;
+  const others = endpoints.filter((endpoint) => !endpoint.isHung && !tried?.includes(endpoint));
   if (others.length === 0) return { refused: 'none' };
   const open = others.filter((endpoint) => endpoint.isOpen(nowMs));
   const eligible = open.length * 2 >= others.length ? open : others;

@@ -34,7 +34,7 @@ async function open(rows: Row[]) {
     return [{ generations, routes: stored.rows.length, has_workers: stored.hasWorkers }];
   };
   const delivery: { options?: SubscribeOptions } = {};
-  const endpoints = new CollectionEndpoints({ policy: defaultEndpointPolicy, clock });
+  const endpoints = new CollectionEndpoints({ policy: defaultEndpointPolicy, clock, onBusy: () => undefined });
   const routes = new CollectionRoutes({
     database: { query } as unknown as Queryable,
     bus: {

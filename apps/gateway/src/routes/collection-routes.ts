@@ -90,6 +90,11 @@ export class CollectionRoutes implements Lifecycle {
     await this.#options.endpoints.close();
   }
 
+  /** Collections with a route. */
+  get size(): number {
+    return this.#table.size;
+  }
+
   /** Whether a worker has registered that may serve, now or soon. */
   get hasWorkers(): boolean {
     return this.#hasWorkers;
@@ -101,11 +106,17 @@ export class CollectionRoutes implements Lifecycle {
 
   /** Returns the workers of all collections of a tenant; every worker that is known if the tenant has none. */
   findForTenant(tenantId: string): RoutedCollection {
+    const own = this.findOwn(tenantId);
+    return own.endpoints.length > 0 ? own : { generation: 0, endpoints: this.#options.endpoints.all };
+  }
+
+  /** Returns the workers of all collections of a tenant. */
+  findOwn(tenantId: string): RoutedCollection {
     const known = this.#byTenant.get(tenantId);
     if (known) return known;
     const own = [...this.#table.all].filter((route) => route.tenantId === tenantId);
     const endpoints = new Set(own.flatMap(({ collectionId }) => this.#routed.get(collectionId)?.endpoints ?? []));
-    const routed = { generation: 0, endpoints: endpoints.size > 0 ? [...endpoints] : this.#options.endpoints.all };
+    const routed = { generation: 0, endpoints: [...endpoints] };
     this.#byTenant.set(tenantId, routed);
     return routed;
   }
