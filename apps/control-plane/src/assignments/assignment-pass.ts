@@ -92,6 +92,7 @@ export function runAssignmentPass(options: AssignmentPassOptions): Promise<PassR
       check,
       offline: offline.map(({ id }) => id),
     });
+    if (isSettled) await tx.query(statements.forget, [options.forgetMs]);
     // What a pass has changed may allow the next change: it is looked at again.
     await tx.query(statements.passed, [isSettled ? fingerprint : null]);
     return { changes, ...counts, unassigned: changes.unassigned };
@@ -125,7 +126,6 @@ async function passOver(tx: Transaction, options: AssignmentPassOptions, { worke
   const lacking = lackingPools(plan);
   const asked = await writePools(tx, lacking, facts.nowMs);
   await options.bus.publish([...written, ...routes, ...statusEvents, ...asked], tx);
-  await tx.query(statements.forget, [options.forgetMs]);
   const changes: PassChanges = {
     assigned: plan.assign.length,
     moved: plan.assign.filter(({ replaces }) => replaces !== undefined).length,
