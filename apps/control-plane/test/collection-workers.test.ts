@@ -3,7 +3,7 @@ import {
   collectionWorkerRoutes,
   createClient,
   type CollectionRoute,
-  type WorkerHeartbeat,
+  type CollectionWorkerHeartbeat,
   type WorkerOrders,
 } from '@drover/contracts';
 import type { Database } from '@drover/database';
@@ -51,7 +51,7 @@ class ScriptedWorker {
     this.orders = await this.#client.registerWorker({ body: { workerId: this.#workerId, baseUrl, capacity } });
   }
 
-  async beat(status: WorkerHeartbeat['status'] = 'READY'): Promise<void> {
+  async beat(status: CollectionWorkerHeartbeat['status'] = 'READY'): Promise<void> {
     const { incarnation, assignments } = this.orders;
     const collections = assignments.map(({ collectionId, generation, status: told }) => ({
       collectionId,

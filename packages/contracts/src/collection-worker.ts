@@ -49,7 +49,7 @@ export type WorkerAssignment = Static<typeof WorkerAssignment>;
 const share = (description: string) => Type.Number({ minimum: 0, maximum: 1, description });
 const amount = (description: string) => Type.Number({ minimum: 0, description });
 
-export const WorkerHeartbeat = Type.Object(
+export const CollectionWorkerHeartbeat = Type.Object(
   {
     incarnation: Type.Integer({ description: 'Of the registration: heartbeats of an earlier one are refused' }),
     status: literalUnion(['STARTING', 'READY', 'DRAINING', 'OVERLOADED', 'FAILED']),
@@ -76,7 +76,7 @@ export const WorkerHeartbeat = Type.Object(
   },
   { additionalProperties: false },
 );
-export type WorkerHeartbeat = Static<typeof WorkerHeartbeat>;
+export type CollectionWorkerHeartbeat = Static<typeof CollectionWorkerHeartbeat>;
 
 /** The answer to a registration and to a heartbeat: everything that the worker is to serve now. */
 export const WorkerOrders = Type.Object({
@@ -100,7 +100,7 @@ export const CollectionWorkerView = Type.Object(
     tenantAffinity: Type.Optional(Type.String()),
     zone: Type.Optional(Type.String()),
     labels: Labels,
-    heartbeat: Type.Optional(WorkerHeartbeat.properties.load),
+    heartbeat: Type.Optional(CollectionWorkerHeartbeat.properties.load),
     lastHeartbeat: Type.Optional(instant('When the last heartbeat came')),
     createdAt: instant('When it registered first'),
   },

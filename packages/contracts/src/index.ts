@@ -160,7 +160,7 @@ export {
   collectionWorkerStatuses,
   NewCollectionWorker,
   WorkerAssignment,
-  WorkerHeartbeat,
+  CollectionWorkerHeartbeat,
   WorkerOrders,
 } from './collection-worker.js';
 export type { AssignmentStatus, CollectionWorkerStatus } from './collection-worker.js';

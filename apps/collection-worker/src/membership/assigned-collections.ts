@@ -1,6 +1,6 @@
-import type { AssignmentStatus, WorkerAssignment, WorkerHeartbeat } from '@drover/contracts';
+import type { AssignmentStatus, WorkerAssignment, CollectionWorkerHeartbeat } from '@drover/contracts';
 
-type Report = WorkerHeartbeat['collections'][number];
+type Report = CollectionWorkerHeartbeat['collections'][number];
 
 interface Assigned {
   assignment: WorkerAssignment;

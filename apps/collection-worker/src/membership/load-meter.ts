@@ -1,4 +1,4 @@
-import type { WorkerHeartbeat } from '@drover/contracts';
+import type { CollectionWorkerHeartbeat } from '@drover/contracts';
 import type { Clock } from '@drover/service-kit';
 
 export interface LoadMeterOptions {
@@ -9,7 +9,7 @@ export interface LoadMeterOptions {
 }
 
 export interface MeasuredLoad {
-  readonly load: WorkerHeartbeat['load'];
+  readonly load: CollectionWorkerHeartbeat['load'];
   /** The time that the load was measured over. */
   readonly sinceMs: number;
 }

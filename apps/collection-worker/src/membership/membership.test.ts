@@ -1,4 +1,9 @@
-import { CodedError, type WorkerAssignment, type WorkerHeartbeat, type WorkerOrders } from '@drover/contracts';
+import {
+  CodedError,
+  type WorkerAssignment,
+  type CollectionWorkerHeartbeat,
+  type WorkerOrders,
+} from '@drover/contracts';
 import { WakeUp } from '@drover/service-kit';
 import { FakeClock, seededRandomness } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -39,7 +44,7 @@ async function join({ prepare = async () => undefined, handoverMs = 20_000 }: Se
     incarnation: 0,
     assignments: [] as WorkerAssignment[],
     calls: [] as string[],
-    beats: [] as WorkerHeartbeat[],
+    beats: [] as CollectionWorkerHeartbeat[],
   };
   const answer = async (call: string): Promise<WorkerOrders> => {
     plane.calls.push(call);

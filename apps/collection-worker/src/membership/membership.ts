@@ -2,7 +2,7 @@ import {
   assignmentChanged,
   hasCode,
   type NewCollectionWorker,
-  type WorkerHeartbeat,
+  type CollectionWorkerHeartbeat,
   type WorkerOrders,
 } from '@drover/contracts';
 import type { EventBus, Subscription } from '@drover/event-bus';
@@ -196,7 +196,7 @@ export class Membership implements Lifecycle {
     }
   }
 
-  #status({ cpu }: WorkerHeartbeat['load']): WorkerHeartbeat['status'] {
+  #status({ cpu }: CollectionWorkerHeartbeat['load']): CollectionWorkerHeartbeat['status'] {
     const { problem, clock } = this.#options;
     const nowMs = clock.monotonicMs();
     this.#problemSinceMs = problem() === undefined ? undefined : (this.#problemSinceMs ?? nowMs);

@@ -4,7 +4,7 @@ import {
   workerStatusChanged,
   type CollectionRoute,
   type NewEvent,
-  type WorkerHeartbeat,
+  type CollectionWorkerHeartbeat,
   type WorkerOrders,
 } from '@drover/contracts';
 import type { Database } from '@drover/database';
@@ -60,7 +60,7 @@ const join = (workerId: string) => registry.register({ workerId, baseUrl: `http:
 const idle = { cpu: 0, activeConnections: 0, requestRate: 0, latencyMs: 0, errorRate: 0, memoryBytes: 0 };
 
 /** Sends a heartbeat in which all that was ordered has the state that the worker was told to reach. */
-async function beat(workerId: string, orders: WorkerOrders, status: WorkerHeartbeat['status'] = 'READY') {
+async function beat(workerId: string, orders: WorkerOrders, status: CollectionWorkerHeartbeat['status'] = 'READY') {
   const collections = orders.assignments.map(({ collectionId, generation, status: told }) => ({
     collectionId,
     generation,

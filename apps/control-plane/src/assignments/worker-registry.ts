@@ -2,7 +2,7 @@ import type {
   CollectionWorkerStatus,
   NewCollectionWorker,
   WorkerAssignment,
-  WorkerHeartbeat,
+  CollectionWorkerHeartbeat,
   WorkerOrders,
 } from '@drover/contracts';
 import { lockInTransaction, prepared, type Database, type Queryable, type Transaction } from '@drover/database';
@@ -142,7 +142,7 @@ export class WorkerRegistry {
   }
 
   /** Throws WORKER_UNKNOWN or WORKER_REGISTERED_AGAIN. */
-  heartbeat(workerId: string, heartbeat: WorkerHeartbeat): Promise<WorkerOrders> {
+  heartbeat(workerId: string, heartbeat: CollectionWorkerHeartbeat): Promise<WorkerOrders> {
     const { incarnation, load, collections } = heartbeat;
     const status = heartbeat.status === 'OVERLOADED' ? 'READY' : heartbeat.status;
     return this.#options.database.transaction(async (tx) => {

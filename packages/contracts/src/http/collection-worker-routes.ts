@@ -5,7 +5,7 @@ import {
   CollectionAssignmentView,
   CollectionWorkerView,
   NewCollectionWorker,
-  WorkerHeartbeat,
+  CollectionWorkerHeartbeat,
   WorkerOrders,
 } from '../collection-worker.js';
 import { literalUnion } from '../literal-union.js';
@@ -37,7 +37,7 @@ export const collectionWorkerRoutes = {
     about: 'Reports the load of a collection worker and the state of its collections',
     access: 'workers:join',
     params: ByWorker,
-    body: WorkerHeartbeat,
+    body: CollectionWorkerHeartbeat,
     responses: theOrders,
   }),
   deregisterWorker: defineRoute({
