@@ -163,7 +163,7 @@ const givenColumns = ({ values }: RecordInput, { fields }: CollectionModel): str
 export async function runSave(
   context: RecordContext,
   { request, plan }: PlannedSave,
-  { database, statements }: OperationDependencies,
+  { database, statements, clock }: OperationDependencies,
   within?: Queryable,
 ): Promise<SavedRow[]> {
   const by = { ...context, statements };
@@ -172,7 +172,7 @@ export async function runSave(
     try {
       const rows =
         within === undefined && isShareable(plan)
-          ? await sharedSavesOf(database).save(plan, by, database)
+          ? await sharedSavesOf(database, clock).save(plan, by, database)
           : await runStatement(database, (target) => saveRecords(target, plan, by), within);
       const replayed = rows.find(({ problem }) => problem === 'replayed');
       if (!replayed) throwProblems(rows, written);
