@@ -11,7 +11,7 @@ import {
   type AtomicOperation,
 } from '../write/atomic-operations.js';
 import { lockRecordsStatement } from '../write/lock-records.js';
-import { newRecordId } from '../write/record-id.js';
+import { newRecordIds } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
 import { runSlots } from '../write/statement-slots.js';
 import { idempotencyOf } from './create-records.js';
@@ -96,7 +96,7 @@ async function toBatches(
   operations: readonly AtomicOperation[],
   { find, clock, randomness }: OperationDependencies,
 ): Promise<Batch[]> {
-  const nowMs = clock.now();
+  const newIdOf = newRecordIds(clock.now(), randomness);
   const lids = new Map<string, string>();
   const resolveLid = (collection: string, lid: string): string | undefined => lids.get(`${collection}/${lid}`);
   const batches: Batch[] = [];
@@ -107,7 +107,7 @@ async function toBatches(
     const input = op === 'remove' ? undefined : readOperationInput(operation, collection, resolveLid);
     const known = ref.id ?? resolveLid(collection.name, ref.lid ?? '');
     if (op !== 'add' && known === undefined) throw unknownLid(operation);
-    const id = op === 'add' ? newRecordId(nowMs, index, randomness) : (known ?? '').toLowerCase();
+    const id = op === 'add' ? newIdOf(index) : (known ?? '').toLowerCase();
     if (!isRecordId(id)) throw at(operation, recordNotFound({ collection: collection.name, id }));
     if (op === 'add' && ref.lid !== undefined) lids.set(`${collection.name}/${ref.lid}`, input?.id ?? id);
     const batch = batchFor(batches, operation, collection, id);

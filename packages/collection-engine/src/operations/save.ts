@@ -6,7 +6,7 @@ import type { RecordContext } from '../request/record-context.js';
 import type { Sql } from '../sql/sql.js';
 import { codecsOf } from '../values/field-codec.js';
 import type { RecordDocument } from '../write/input-rows.js';
-import { newRecordId } from '../write/record-id.js';
+import { newRecordIds } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
 import { checkNewRecords, rulesOfStatement } from '../write/record-rules.js';
 import { runStatement } from '../write/run-statement.js';
@@ -106,11 +106,12 @@ function toDocuments(
   const nowMs = clock.now();
   const context = { collection, codecs: codecsOf(collection, cipher), mode, nowMs };
   const isNew = mode === 'create' || mode === 'upsert';
+  const idOf = newRecordIds(nowMs, randomness);
   const documents = inputs.map((input, index): RecordDocument => {
     const values = toStoredValues(input, context, problems);
     const id = isNew ? (newIds[index] ?? newId(input, collection, problems)) : input.id;
     return {
-      id: id ?? newRecordId(nowMs, index, randomness),
+      id: id ?? idOf(index),
       values,
       ...(mode === 'upsert' && { given: givenColumns(input, collection) }),
       expected: expected[index],

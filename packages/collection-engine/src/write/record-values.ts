@@ -29,7 +29,10 @@ export function toStoredValues(
   problems: ProblemList,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(input.values)) {
+  const given = input.values;
+  // Not Object.entries, which makes an array per value: 10 % of the time of Node in an import (`bench:collections`).
+  for (const name in given) {
+    const value = given[name];
     const codec = codecs.get(name);
     if (!codec) {
       problems.add(unknownAttribute(collection, name, input.pointer(name)));
