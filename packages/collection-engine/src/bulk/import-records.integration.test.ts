@@ -260,10 +260,10 @@ describe('a batch that is written ahead of its turn', () => {
     };
   }
 
-  const rowsOf = (mark: string, edit: (numbers: string[]) => void): string => {
-    const numbers = Array.from({ length: 4_100 }, (_, n) => `${mark}${n}`);
-    edit(numbers);
-    return `number\n${numbers.join('\n')}\n`;
+  const rowsOf = (mark: string, edit: (rows: string[]) => void): string => {
+    const rows = Array.from({ length: 4_100 }, (_, n) => `${mark}${n},1`);
+    edit(rows);
+    return `number,total\n${rows.join('\n')}\n`;
   };
   const numbersLike = async (collection: CollectionModel, mark: string): Promise<unknown> =>
     (
@@ -272,28 +272,29 @@ describe('a batch that is written ahead of its turn', () => {
       )
     )[0]?.['count'];
 
-  it('is committed after the one before it', async () => {
+  it('is committed after the one before it, also without a row that is refused at once', async () => {
     const collection = models[0] as CollectionModel;
     let between: unknown;
     const dependencies = secondFirst(async () => {
       between = await numbersLike(collection, 'S');
     });
-    const file = rowsOf('S', () => undefined);
+    const file = rowsOf('S', (rows) => void (rows[3_000] += 'x'));
     const lines = linesOf(await importText(collection, 'text/csv', file, '', dependencies));
     expect(lines.map(({ kind, line }) => `${kind} ${line}`)).toEqual([
       'progress 2001',
+      'rejected 3002',
       'progress 4001',
       'progress 4101',
       'done 4101',
     ]);
-    expect([between, await numbersLike(collection, 'S')]).toEqual([0, 4_100]);
+    expect([between, await numbersLike(collection, 'S')]).toEqual([0, 4_099]);
   });
 
   it('does not win over an equal row of the one before it, although its row was there first', async () => {
     const collection = models[0] as CollectionModel;
-    const file = rowsOf('T', (numbers) => {
-      numbers[2_100] = numbers[1_900] ?? '';
-      numbers[4_050] = numbers[3_000] ?? '';
+    const file = rowsOf('T', (rows) => {
+      rows[2_100] = rows[1_900] ?? '';
+      rows[4_050] = rows[3_000] ?? '';
     });
     const lines = linesOf(await importText(collection, 'text/csv', file, '', secondFirst()));
     const rejected = lines.flatMap(({ kind, line, errors }) =>

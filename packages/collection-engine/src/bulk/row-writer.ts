@@ -34,8 +34,6 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
     const io = { ...dependencies, signal: request.signal };
     let isFirst = true;
     const saveInputs: Save = async (inputs) => {
-      const mayBeAhead = isFirst;
-      isFirst = false;
       // A statement whose connection is lost may have been committed. The key tells the next attempt, which has the same ids, too.
       const idempotency = { key: `import ${dependencies.randomness.uuid()}`, fingerprint: '' };
       const planned = await outlastOutage(
@@ -44,6 +42,8 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
       );
       const { plan } = planned;
       const first = { ...planned, plan: { ...plan, idempotency: { ...idempotency, isNew: true } } };
+      const mayBeAhead = isFirst;
+      isFirst = false;
       return outlastOutage(async (attempt) => {
         const written =
           mayBeAhead && attempt === 1
@@ -54,7 +54,7 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
     };
     const outcomes: RowOutcome[] = [];
     await writeAll(
-      rows.map((row, index) => ({ index, row })),
+      rows.map((row, index) => new RowInput(row, index)),
       saveInputs,
       outcomes,
     );
@@ -68,9 +68,28 @@ const isOrdered = ({ fields, name }: CollectionModel): boolean =>
     ({ type, definition }) => type === 'AUTO_NUMBER' || definition.references?.collection === name,
   );
 
-interface IndexedRow {
+/** A row as the input of a write. Pointers are made only if there is a problem: an import has many rows and few problems. */
+class RowInput implements RecordInput {
+  /** Of the row in its batch. */
   readonly index: number;
-  readonly row: ImportRow;
+  readonly id: string | undefined;
+  readonly lid = undefined;
+  readonly values: RecordInput['values'];
+
+  constructor({ values }: ImportRow, index: number) {
+    const { id } = values;
+    this.index = index;
+    this.id = id === undefined || typeof id === 'string' ? id : JSON.stringify(id);
+    this.values = ignoredNames.some((name) => Object.hasOwn(values, name)) ? withoutIgnored(values) : values;
+  }
+
+  get at(): string {
+    return `/${this.index}`;
+  }
+
+  pointer(name: string): string {
+    return `${this.at}/${escapePointer(name)}`;
+  }
 }
 
 type Save = (
@@ -81,10 +100,10 @@ type Save = (
  * Writes rows in one statement. Rows that are refused leave it, and the others are written without them. A violation of a unique
  * field names one row at a time: the rows are then split in halves, in order, so that the first of two equal ones is written.
  */
-async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes: RowOutcome[]): Promise<void> {
+async function writeAll(rows: readonly RowInput[], saveInputs: Save, outcomes: RowOutcome[]): Promise<void> {
   if (rows.length === 0) return;
   try {
-    const saved = await saveInputs(rows.map(({ row }, at) => toInput(row, at)));
+    const saved = await saveInputs(rows);
     for (const { index } of rows) outcomes[index] = 'created';
     for (const { index, is_new } of saved) {
       const written = rows[index];
@@ -98,13 +117,9 @@ async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes:
       await writeAll(rows.slice(0, middle), saveInputs, outcomes);
       return writeAll(rows.slice(middle), saveInputs, outcomes);
     }
-    if (problems.size === 0) throw error;
-    for (const [at, found] of problems) {
-      const refused = rows[at];
-      if (refused) outcomes[refused.index] = found;
-    }
-    const rest = rows.filter((_, at) => !problems.has(at));
+    const rest = rows.filter(({ index }) => !problems.has(index));
     if (rest.length === rows.length) throw error;
+    for (const [index, found] of problems) outcomes[index] = found;
     return writeAll(rest, saveInputs, outcomes);
   }
 }
@@ -112,23 +127,12 @@ async function writeAll(rows: readonly IndexedRow[], saveInputs: Save, outcomes:
 /** One upsert cannot change a record twice (21000): two rows with the same key are written one after the other. */
 const isSecondOfBatch = (error: unknown): boolean => hasCode(error, '21000');
 
-function toInput({ values }: ImportRow, at: number): RecordInput {
-  const { id } = values;
-  return {
-    id: id === undefined || typeof id === 'string' ? id : JSON.stringify(id),
-    lid: undefined,
-    values: ignoredNames.some((name) => Object.hasOwn(values, name)) ? withoutIgnored(values) : values,
-    pointer: (name) => `/${at}/${escapePointer(name)}`,
-    at: `/${at}`,
-  };
-}
-
 const ignoredNames = ['id', 'type', lineNote, errorsNote];
 
 const withoutIgnored = (values: ImportRow['values']): ImportRow['values'] =>
   Object.fromEntries(Object.entries(values).filter(([name]) => !ignoredNames.includes(name)));
 
-/** Problems by the place of their row; their pointers then begin at the row. */
+/** Problems by the index of their row in the batch; their pointers then begin at the row. */
 function problemsByRow(error: unknown): Map<number, RecordProblem[]> {
   const byRow = new Map<number, RecordProblem[]>();
   const problems = isCodedError(error) && Array.isArray(error.details['problems']) ? error.details['problems'] : [];
