@@ -116,8 +116,7 @@ async function passOver(tx: Transaction, options: AssignmentPassOptions, { worke
   };
   const plan = planAssignments(facts, options.policy);
   const written = await writePlan(tx, plan, before, workers);
-  const after = written.length === 0 ? before : await tx.query<AssignmentRow>(statements.assignments);
-  const routes = await writeRoutes(tx, collections, after, workers);
+  const routes = await writeRoutes(tx, collections, staying(before, plan), workers);
   const statusEvents: NewEvent[] = [];
   for (const id of offline) {
     const own = before.filter(({ worker_id: workerId }) => workerId === id).map((row) => row.collection_id);
@@ -198,6 +197,13 @@ async function writePlan(
   const left = moved.length > 0 ? await tx.query<Written>(statements.move, [JSON.stringify(moved)]) : [];
   const made = assigned.length > 0 ? await tx.query<Written>(statements.assign, [JSON.stringify(assigned)]) : [];
   return [...events(left, 'UNASSIGN'), ...events(made, 'ASSIGN')];
+}
+
+/** Returns the assignments that do not end by the plan. New ones are not READY, and concern no route yet. */
+function staying(rows: readonly AssignmentRow[], { drain, remove }: AssignmentPlan): readonly AssignmentRow[] {
+  if (drain.length + remove.length === 0) return rows;
+  const ended = new Set([...drain, ...remove].map((step) => `${step.collectionId} ${step.workerId}`));
+  return rows.filter((row) => !ended.has(`${row.collection_id} ${row.worker_id}`));
 }
 
 const toColumns = ({ collectionId, workerId }: AssignmentStep) => ({
