@@ -105,12 +105,13 @@ export const passStatements = {
      from drover.collection_assignments where status <> 'REMOVED' or excluded`,
   ),
   routes: prepared('assignment-routes', 'select collection_id, generation, endpoints from drover.collection_routes'),
+  // A collection that is deleted meanwhile is left out, here and in its route.
   assign: prepared(
     'assignment-assign',
     `insert into drover.collection_assignments (collection_id, worker_id, tenant_id, status, generation, replaces, load)
      select s.collection_id, s.worker_id, c.tenant_id, 'PENDING', nextval('drover.assignment_generations'), s.replaces, s.load
      from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, replaces text, load double precision)
-     join drover.collections c on c.id = s.collection_id
+     join drover.collections c on c.id = s.collection_id for key share of c
      on conflict (collection_id, worker_id) do update set status = 'PENDING', generation = excluded.generation,
        replaces = excluded.replaces, load = excluded.load, manual = false, problem = null, assigned_at = now(),
        ready_at = null
@@ -128,6 +129,7 @@ export const passStatements = {
     `insert into drover.collection_routes (collection_id, generation, endpoints)
      select s.collection_id, nextval('drover.assignment_generations'), s.endpoints
      from jsonb_to_recordset($1) as s (collection_id uuid, endpoints jsonb)
+     join drover.collections c on c.id = s.collection_id for key share of c
      on conflict (collection_id) do update set generation = excluded.generation, endpoints = excluded.endpoints
      returning collection_id, generation`,
   ),

@@ -9,6 +9,7 @@ import {
 } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
+import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { controlPlaneSchema } from '../schema.js';
 import { defaultAssignmentPolicy } from './assignment-facts.js';
@@ -229,6 +230,24 @@ describe('assignments', () => {
     await database.query(`update drover.collection_assignments set status = 'READY' where worker_id = 'one'`);
     await pass();
     expect(await rows()).toEqual(['full DRAINING', 'one READY']);
+  });
+
+  it('of a collection that is deleted during a pass are left out of it', async () => {
+    await define('orders');
+    await define('items');
+    await beat('one', await join('one'));
+    let passed: ReturnType<typeof pass> | undefined;
+    await database.transaction(async (tx) => {
+      await tx.query(`delete from drover.collections where name = 'orders'`);
+      passed = pass();
+      const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+      await eventually(async () => expect(await database.query(waiting)).toHaveLength(1));
+    });
+    await expect(passed).resolves.toMatchObject({ assigned: 2 });
+    const names = await database.query(
+      'select name from drover.collection_assignments join drover.collections c on c.id = collection_id',
+    );
+    expect(names).toEqual([{ name: 'items' }]);
   });
 
   it('are decided once by two control planes, and a worker has the state of its last word', async () => {
