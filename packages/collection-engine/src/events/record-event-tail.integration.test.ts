@@ -67,6 +67,15 @@ describe('the tail of record events', () => {
     await seen.stop();
   });
 
+  it('tells a position after ids that were rolled back long ago, although it has not read for a while', async () => {
+    const other = await bench.tail();
+    await other.position();
+    const failed = await openWrite(bench.database, ['never']);
+    const [last = 0] = await writeEvents(bench.database, ['after']);
+    await failed.rollBack();
+    expect(await other.position()).toBe(last);
+  });
+
   it('waits for a missing id of a transaction that is younger than all that have ended', async () => {
     const seen = followOrders();
     await tail.position();

@@ -31,6 +31,11 @@ const announceMs = 10;
 const storeMs = 1_000;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 const gapBackOff = { firstMs: 4, maxMs: 200, factor: 2 };
+/**
+ * How often the tail looks at a missing id before `position` answers with the position before it. A process that has not read for a
+ * while, as one of several that serve a collection, finds ids of transactions that were rolled back long ago.
+ */
+const looksAtGap = 3;
 
 const readStatement = prepared(
   'record-events-tail',
@@ -195,9 +200,11 @@ export class RecordEventTail implements Lifecycle {
       try {
         while (await this.#read()) signal.throwIfAborted();
         failures.reset();
-        for (const { resolve } of asked) resolve(this.#frontier.position);
-        await this.#store();
         if (this.#frontier.gap === undefined) gaps.reset();
+        // The next looks mostly find out that the missing id will not appear.
+        if (this.#frontier.gap && gaps.failures < looksAtGap) this.#waiting.push(...asked);
+        else for (const { resolve } of asked) resolve(this.#frontier.position);
+        await this.#store();
         await this.#wakeUp.wait(clock, this.#frontier.gap ? gaps.nextMs() : this.#idleMs(), signal);
       } catch (error) {
         for (const { reject } of asked) reject(error);
