@@ -3,9 +3,9 @@ import path from 'node:path';
 import { Database } from '@drover/database';
 import { quietIo } from '@drover/database/testing';
 import { Secret } from '@drover/service-kit';
-import { eventually } from '@drover/testkit';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { currentPid, startPlatform } from '../support/platform.js';
+import { currentPid, drover, plainEnvironment, startPlatform } from '../support/platform.js';
 import { RecordsApi, type RecordsAnswer } from '../support/records-api.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
@@ -79,6 +79,51 @@ describe('collections under faults', () => {
     expect(events.map(([kind]) => kind)).toEqual(events.map(() => 'created'));
     const ascending = (one: number, other: number): number => one - other;
     expect(events.map(([, n]) => n).toSorted(ascending)).toEqual(stored.toSorted(ascending));
+  });
+
+  it('takes a worker of another machine in, and loses no request when that one hands over and stops', async () => {
+    const { api, ready, url } = platform();
+    const scopes = ['workers:join'];
+    const { body: key } = await api.post('/control/keys', { name: 'workers', scopes });
+    const env = {
+      DATABASE_URL: url.reveal(),
+      CONTROL_PLANE_URL: ready.urls.public,
+      DROVER_WORKER_JOIN_KEY: key.secret,
+      DROVER_COLLECTION_WORKER_PORT: '0',
+      WORKER_ID: 'another',
+      WORKER_LABELS: 'rack=7',
+    };
+    const worker = new Child(process.execPath, [drover, 'collection-worker'], { env: plainEnvironment(env) });
+    const statusOf = async (): Promise<string | undefined> => {
+      const { body } = await api.get('/control/assignments?collection=ledger');
+      return body.assignments.find(({ workerId }: { workerId: string }) => workerId === 'another')?.status;
+    };
+    try {
+      await eventually(async () => {
+        const { body } = await api.get('/control/workers/another');
+        expect(body).toMatchObject({ status: 'READY', labels: { rack: '7' } });
+      }, 60_000);
+      await api.post('/control/assignments/assign', { collection: 'ledger', workerId: 'another' });
+      await eventually(async () => expect(await statusOf()).toBe('READY'), 30_000);
+      const over = new AbortController();
+      const statuses: unknown[] = [];
+      const writers = [1, 2, 3, 4].map(async (writer) => {
+        for (let n = writer * 1_000_000; !over.signal.aborted; n += 1)
+          statuses.push(await api.post('/api/ledger', { n }).then(({ status }) => status, String));
+      });
+      worker.kill('SIGTERM');
+      expect(await worker.exited).toEqual({ code: 0, signal: null });
+      over.abort();
+      await Promise.all(writers);
+      expect(worker.output).toContain('other workers have taken over all collections of another');
+      expect(statuses.filter((status) => status !== 201)).toEqual([]);
+      expect([statuses.length > 20, ['REMOVED', undefined]]).toEqual([
+        true,
+        expect.arrayContaining([await statusOf()]),
+      ]);
+    } finally {
+      await worker.end();
+    }
   });
 
   it('answers 503 with the limit while a table is locked and all connections wait, and recovers', async () => {

@@ -46,6 +46,7 @@ describe('drover up --app', () => {
       platform: expect.any(Number),
       'runtime-1': expect.any(Number),
       'collection-worker-1': expect.any(Number),
+      'collection-worker-2': expect.any(Number),
       postgres: expect.any(Number),
     });
     for (const pid of Object.values(ready.pids)) expect(isAlive(pid)).toBe(true);

@@ -43,7 +43,8 @@ describe('drover up, on other grounds', () => {
       const url = await readFile(`${directory}/one/database-url`, 'utf8');
       const guest = await startPlatform(`${directory}/two`, { env: { DATABASE_URL: url } });
       started(guest.up);
-      expect(Object.keys(guest.ready.pids).toSorted()).toEqual(['collection-worker-1', 'platform', 'runtime-1']);
+      const roles = ['collection-worker-1', 'collection-worker-2', 'platform', 'runtime-1'];
+      expect(Object.keys(guest.ready.pids).toSorted()).toEqual(roles);
       expect((await guest.client.getStatus()).database.version).toMatch(/^18\./);
     }));
 

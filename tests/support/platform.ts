@@ -15,6 +15,7 @@ export interface ReadyLine {
     readonly platform: number;
     readonly 'runtime-1'?: number;
     readonly 'collection-worker-1'?: number;
+    readonly 'collection-worker-2'?: number;
     readonly postgres?: number;
   };
   readonly credentialsFile: string;
