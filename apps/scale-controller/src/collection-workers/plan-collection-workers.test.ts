@@ -175,6 +175,11 @@ describe('a worker that its pool can do without', () => {
     expect(firstActions({ ...spare, pools, ...given }, { ...policy, maxWorkers: 3 })).toBeUndefined();
   });
 
+  it('does not wait for the heartbeats of another one that has drained and ended', () => {
+    const workers = [...permanent, idle, worker(own('b'), { status: 'DRAINING', assigned: 0 })];
+    expect(firstActions({ workers, instances, pools: lacking(0) })?.atMs).toBe(60_000);
+  });
+
   it('may be the last one of a pool without collections', () => {
     const settings = { ...policy, permanentWorkers: 0 };
     expect(firstActions({ workers: [idle], instances, pools: lacking(0, 0) }, settings)?.atMs).toBe(60_000);

@@ -126,7 +126,7 @@ function membersOf(
 
 function sizePools(
   members: readonly Member[],
-  { pools, workers, nowMs, mayStart }: CollectionFleetFacts,
+  { pools, workers, instances, nowMs, mayStart }: CollectionFleetFacts,
   policy: CollectionFleetPolicy,
   conditions: Conditions,
   beganMs: number,
@@ -139,7 +139,7 @@ function sizePools(
     const facts = pools.find((one) => one.pool === pool) ?? { pool, missing: 0, collections: 0 };
     const own = members.filter((member) => member.pool === pool);
     const wanted = neededWorkers(facts, own, policy, conditions);
-    const isDraining = workers.some((one) => one.pool === pool && one.status === 'DRAINING' && isStarted(one));
+    const isDraining = workers.some((one) => one.pool === pool && isLeaving(one, instances));
     const spare = wanted ? undefined : spareWorker(facts, own, policy, conditions);
     if (spare && !isDraining) return [{ kind: 'drain', workerId: spare.workerId, cause: 'idle' }];
     const count = mayStart && isSettled ? Math.min(wanted?.count ?? 0, room) : 0;
@@ -147,6 +147,14 @@ function sizePools(
     room -= count;
     return [{ kind: 'start', pool, count, cause: wanted.cause }];
   });
+}
+
+/** Whether a started worker still drains. The row of one that has ended says so for a while, too. */
+function isLeaving(worker: RegisteredWorker, instances: readonly WorkerInstance[]): boolean {
+  if (worker.status !== 'DRAINING' || !isStarted(worker)) return false;
+  return (
+    worker.assigned > 0 || instances.some(({ workerId, state }) => workerId === worker.workerId && state !== 'ended')
+  );
 }
 
 /** Returns how many workers a pool lacks; undefined if none. */
