@@ -65,7 +65,7 @@ function composeAlone(
   const provider = new ProcessHost({
     programs: {
       'function-worker': functionWorkerProgram(environment, process.cwd()),
-      'collection-worker': collectionWorkerProgram(environment, program),
+      'collection-worker': registeringWorkerProgram(environment, program),
       runtime: runtimeProgram(environment, program, config),
     },
     leash,
@@ -101,7 +101,7 @@ function runtimeProgram(environment: Environment, program: string, { linkPort }:
 }
 
 /** A collection worker that registers with the configured control plane. Several run on one machine, so each takes a free port. */
-function collectionWorkerProgram(environment: Environment, program: string): RoleProgram {
+function registeringWorkerProgram(environment: Environment, program: string): RoleProgram {
   const { WORKER_URL: _ofOne, ...rest } = environment;
   return {
     command: { executable: process.execPath, args: [program, 'collection-worker'] },

@@ -88,6 +88,19 @@ describe('platformEnvironment', () => {
     const asked = platformEnvironment({ DROVER_JOB_RUNNER: 'process' }, directory, 7_000, undefined);
     expect(asked).toHaveProperty('DROVER_JOB_RUNNER', 'process');
   });
+
+  it('has what the scale controller needs to start and drain collection workers, as those workers have it', () => {
+    const configured = { CONTROL_PLANE_URL: 'http://elsewhere' };
+    const platform = platformEnvironment(configured, directory, 7_000, undefined);
+    const { CONTROL_PLANE_URL_FILE, WORKER_CAPACITY } = collectionWorkerEnvironment(
+      configured,
+      directory,
+      1,
+      undefined,
+    );
+    expect(platform).toMatchObject({ CONTROL_PLANE_URL_FILE, WORKER_CAPACITY });
+    expect(platform).not.toHaveProperty('CONTROL_PLANE_URL');
+  });
 });
 
 describe('collectionWorkerEnvironment', () => {

@@ -11,7 +11,7 @@ export function platformEnvironment(
   scaleLinkPort: number,
   previous: ProcessAnnouncement | undefined,
 ): NodeJS.ProcessEnv {
-  const { DATABASE_URL: _secret, ...rest } = environment;
+  const { DATABASE_URL: _secret, CONTROL_PLANE_URL: _elsewhere, ...rest } = environment;
   const port = portOf(previous?.['public']);
   return {
     ...rest,
@@ -25,6 +25,9 @@ export function platformEnvironment(
     ...keyFile(environment, 'DROVER_FUNCTIONS_MASTER_KEY', directory.functionsMasterKey),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
     ...keyFile(environment, 'DROVER_WORKER_JOIN_KEY', directory.workerJoinKey),
+    // For the collection workers that the scale controller starts and drains.
+    CONTROL_PLANE_URL_FILE: directory.controlPlaneUrl,
+    WORKER_CAPACITY: environment['WORKER_CAPACITY'] || allCollections,
     ...(port && { DROVER_PORT: port }),
   };
 }

@@ -29,7 +29,7 @@ import { CredentialsFile } from './credentials.js';
 import { DataDirectory } from './data-directory.js';
 import { databaseServer } from './database-server.js';
 import { roleFailed } from './errors.js';
-import { functionWorkers } from './function-workers.js';
+import { collectionWorkerProgram, hostedWorkers } from './function-workers.js';
 import { upReaders } from './observations.js';
 import { ProcessLog } from './process-log.js';
 import { ScaleLinkPort } from './scale-link-port.js';
@@ -81,7 +81,8 @@ export function composeUp(
     onLine: logged('emulators'),
     onFailed: (reason) => io.observe({ kind: 'up.emulators-failed', reason }),
   });
-  const workers = functionWorkers(environment, logged('function-workers'), { leash, clock, sinks });
+  const startedWorker = collectionWorkerProgram(environment, directory, logged('collection-workers'));
+  const workers = hostedWorkers(environment, logged('function-workers'), startedWorker, { leash, clock, sinks });
   const link = new ScaleLinkPort(config.linkPort, randomness);
   const supervise = (
     role: string,
@@ -107,7 +108,10 @@ export function composeUp(
   const platform = supervise(
     'platform',
     'platform-main.js',
-    (previous) => environmentOfPlatform(environment, directory, link.port, previous),
+    (previous) => ({
+      ...environmentOfPlatform(environment, directory, link.port, previous),
+      DROVER_COLLECTION_WORKERS: String(config.collectionWorkers),
+    }),
     (child) => serveInstances(workers, ipcInstanceChannel(child)),
   );
   const runtime = supervise('runtime-1', 'runtime-main.js', (previous) =>
@@ -130,7 +134,7 @@ export function composeUp(
       removeStaleUrls(directory),
       createKeys(directory, randomness),
       together('logs', logs),
-      step('function workers', { down: () => workers.stop() }), // after the runtime, which drains them
+      step('hosted workers', { down: () => workers.stop() }), // after the runtime, which drains function workers
       emulators, // stopped after the runtime, whose listeners settle their messages
       // A runtime uses the database only when a trigger stores its state, and the platform polls for the runtime's URL: neither
       // waits for the other.
