@@ -48,7 +48,8 @@ import {
   collectionFrontReaders,
   endpointStates,
   gatewayErrors,
-  gatewayVariables,
+  gatewayProcessVariables,
+  gatewayReaders,
 } from '@drover/gateway';
 import { edgeErrors, requestMetrics } from '@drover/http-edge';
 import { instanceErrors, instanceStates, processHostReaders } from '@drover/instance-provider';
@@ -133,8 +134,9 @@ function configuration(): string {
     variablesToMarkdown(scaleControllerVariables),
     '## `drover collection-worker`',
     variablesToMarkdown(collectionWorkerVariables),
-    '## Gateway',
-    variablesToMarkdown(gatewayVariables),
+    '## `drover gateway`',
+    'In `drover up` the gateway is a part of the platform process: the variables from `DROVER_RUNTIME_URL` on are also its own there.',
+    variablesToMarkdown(gatewayProcessVariables),
     '## Function worker for Node.js',
     'Its own command line is the official one. Beside that:',
     tableOf(nodeWorkerVariables),
@@ -219,6 +221,7 @@ function metrics(): string {
     controlPlaneReaders,
     collectionWorkerReaders,
     collectionFrontReaders,
+    gatewayReaders,
     scaleControllerReaders,
     runtimeReaders,
     upReaders,

@@ -1,6 +1,8 @@
-import { eventually } from '@drover/testkit';
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { startPlatform } from '../support/platform.js';
+import { drover, plainEnvironment, startPlatform } from '../support/platform.js';
 import { RecordsApi } from '../support/records-api.js';
 import { sharedPlatform } from '../support/shared-platform.js';
 
@@ -13,7 +15,7 @@ describe('a new collection (UC-1)', () => {
   const platform = sharedPlatform(async (directory, started) => {
     const { up, ready, client } = await startPlatform(directory);
     started(up);
-    return { ready, client, api: await RecordsApi.of(ready) };
+    return { directory, started, ready, client, api: await RecordsApi.of(ready) };
   });
 
   it.each(['PHYSICAL_TABLE', 'JSONB'])(
@@ -79,5 +81,42 @@ describe('a new collection (UC-1)', () => {
     await eventually(async () => expect((await readerApi.get('/api/secrets')).status).toBe(401));
     expect((await api.call('DELETE', '/control/collections/secrets')).status).toBe(204);
     await eventually(async () => expect((await api.get('/api/secrets')).status).toBe(404));
+  });
+
+  const startGateway = async (): Promise<{ gateway: Child; url: string }> => {
+    const { directory, started, ready } = platform();
+    const gateway = started(
+      new Child(process.execPath, [drover, 'gateway'], {
+        env: plainEnvironment({
+          DATABASE_URL: (await readFile(path.join(directory, 'database-url'), 'utf8')).trim(),
+          DROVER_GATEWAY_PORT: '0',
+          DROVER_LOG_FORMAT: 'json',
+          CONTROL_PLANE_URL: ready.urls.public,
+          DROVER_RUNTIME_URL: ready.urls.public,
+        }),
+      }),
+    );
+    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/, 60_000)) as { url: string };
+    return { gateway, url: line.url };
+  };
+
+  it('is served by gateways with processes of their own, beside functions and the control plane, and end in order while another one goes on', async () => {
+    const { apiKey: key } = JSON.parse(await readFile(platform().ready.credentialsFile, 'utf8')) as { apiKey: string };
+    const [one, two] = await Promise.all([startGateway(), startGateway()]);
+    const [first, second] = [new RecordsApi(one.url, key), new RecordsApi(two.url, key)];
+    expect((await first.post('/control/collections', { name: 'parcels', fields })).status).toBe(201);
+    const created = await first.post('/api/parcels', { number: 'P-1' });
+    expect(created.status).toBe(201);
+    expect((await second.get('/api/parcels?filter[number]=P-1')).body.data).toHaveLength(1);
+    expect((await second.get('/v1/functions')).status).toBe(200);
+    expect((await fetch(`${one.url}/api/nothing`)).status).toBe(404);
+    expect((await fetch(`${one.url}/readyz`)).status).toBe(200);
+    const metrics = await (await fetch(`${one.url}/metrics`)).text();
+    expect(metrics).toMatch(
+      /drover_gateway_endpoints\{worker="collection-worker-1",state="HEALTHY",process="gateway"\} 1/,
+    );
+    one.gateway.kill('SIGTERM');
+    expect(await one.gateway.exited).toEqual({ code: 0, signal: null });
+    expect((await second.get(`/api/parcels/${created.body.data.id}`)).status).toBe(200);
   });
 });

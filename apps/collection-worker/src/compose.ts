@@ -8,7 +8,7 @@ import {
 } from '@drover/collection-engine';
 import { Database, DatabaseProbe, schemaVersions } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
-import { RequestDurations, requestMetrics } from '@drover/http-edge';
+import { probes, RequestDurations, requestMetrics } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -26,7 +26,6 @@ import { CollectionDirectory } from './directory/collection-directory.js';
 import { collectionWorkerReaders, type CollectionWorkerObservation } from './observations.js';
 import { composeMembership } from './compose-membership.js';
 import { composeRecordService } from './compose-record-service.js';
-import { probes } from './serving/probes.js';
 import { RecordRequests } from './serving/record-requests.js';
 import { RecordServer } from './serving/record-server.js';
 

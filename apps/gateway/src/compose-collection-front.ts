@@ -14,7 +14,7 @@ export interface CollectionFrontParts extends Pick<CollectionProxyOptions, 'auth
   readonly database: Database;
   readonly bus: EventBus;
   /** Called with the names of all collections after each change. */
-  readonly onNames: (names: readonly string[]) => void;
+  readonly onNames?: (names: readonly string[]) => void;
 }
 
 /** The part of a gateway that serves collections. Start `parts` before the port opens: no request meets an empty table. */
@@ -24,7 +24,7 @@ export function composeCollectionFront(
   { database, bus, onNames, ...parts }: CollectionFrontParts,
 ): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
   const observe = createObserve(collectionFrontReaders, sinks);
-  const names = new CollectionNames({ database, bus, onChange: onNames });
+  const names = new CollectionNames({ database, bus, ...(onNames && { onChange: onNames }) });
   const policy = { ...defaultEndpointPolicy, maxInFlight: config.maxWorkerRequests };
   const watch = new EndpointWatch({ clock, timeoutMs: config.responseTimeoutMs });
   const endpoints = new CollectionEndpoints({

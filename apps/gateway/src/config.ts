@@ -1,9 +1,13 @@
+import { databaseVariables } from '@drover/database';
+import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
 import {
   integer,
   milliseconds,
   optionalText,
   optionalUrl,
   parseConfiguration,
+  port,
+  text,
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
@@ -56,4 +60,48 @@ export type GatewayConfig = Configuration<typeof gatewayVariables>;
 
 export function parseGatewayConfig(environment: Environment): GatewayConfig {
   return parseConfiguration('gateway', gatewayVariables, environment);
+}
+
+/** Of a gateway with a process of its own; in `drover up` the control plane has the port and the database. */
+export const gatewayProcessVariables = {
+  ...databaseVariables,
+  gatewayHost: text('DROVER_GATEWAY_HOST', { default: '127.0.0.1', about: 'Address of the public port.' }),
+  gatewayPort: port('DROVER_GATEWAY_PORT', { default: 7080, about: 'The public port; 0 for any free one.' }),
+  ...edgeVariables,
+  gatewayConnections: integer('DROVER_GATEWAY_MAX_CONNECTIONS', {
+    min: 1,
+    max: 1_000_000,
+    default: publicPortLimits.connections,
+    about: 'Open connections of the public port. Health probes are answered beyond that.',
+  }),
+  gatewayConnectionsPerClient: integer('DROVER_GATEWAY_MAX_CONNECTIONS_PER_CLIENT', {
+    min: 1,
+    max: 1_000_000,
+    default: publicPortLimits.connectionsPerClient,
+    about:
+      'How many of them one client may have. Raise it behind a proxy, whose connections all come from one address.',
+  }),
+  controlPlaneUrl: optionalUrl('CONTROL_PLANE_URL', {
+    about:
+      'Where the control plane is called over HTTP: it gets every path of the platform itself, such as `/control` and `/v1`.',
+  }),
+  controlPlaneUrlFile: optionalText('CONTROL_PLANE_URL_FILE', {
+    about: 'A file that holds that address once the control plane is there.',
+  }),
+  ...gatewayVariables,
+};
+
+export type GatewayProcessConfig = Configuration<typeof gatewayProcessVariables>;
+
+export function parseGatewayProcessConfig(environment: Environment): GatewayProcessConfig {
+  return parseConfiguration('gateway', gatewayProcessVariables, environment);
+}
+
+export function gatewayPortLimits(config: GatewayProcessConfig): PortLimits {
+  return {
+    ...publicPortLimits,
+    writeMs: config.writeTimeoutMs,
+    connections: config.gatewayConnections,
+    connectionsPerClient: config.gatewayConnectionsPerClient,
+  };
 }

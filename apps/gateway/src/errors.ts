@@ -67,6 +67,42 @@ export const collectionWorkerTimedOut = defineError<{ afterMs: number }>('GATEWA
     `The collection worker has not answered in ${d.afterMs} ms. Read the record to see whether the write took place.`,
 });
 
+export const controlPlaneUnreachable = defineError<{ reason: string }>('GATEWAY_CONTROL_PLANE_UNREACHABLE', {
+  fault: 'platform',
+  retryable: true,
+  status: 503,
+  help: 'The control plane cannot be reached just now. Collections and functions are served without it. Try again shortly.',
+  message: (d) => `The control plane cannot be reached: ${d.reason}. Try again shortly.`,
+});
+
+export const controlPlaneBroke = defineError<{ reason: string }>('GATEWAY_CONTROL_PLANE_BROKE_OFF', {
+  fault: 'platform',
+  retryable: false,
+  status: 502,
+  help: 'The control plane went away while it served the request. Whether the request had its effect is not known: read what it was to change.',
+  message: (d) => `The control plane broke off: ${d.reason}. Read what the request was to change before you repeat it.`,
+});
+
+export const controlPlaneAbsent = defineError('GATEWAY_NO_CONTROL_PLANE', {
+  fault: 'caller',
+  retryable: false,
+  status: 501,
+  help: 'Set `CONTROL_PLANE_URL` of the gateway to the address of the control plane, or call the control plane itself.',
+  message: () => 'This gateway knows no control plane. Set CONTROL_PLANE_URL, or call the control plane itself.',
+});
+
+export const gatewayPortUnusable = defineError<{ host: string; port: number; reason: string }>(
+  'GATEWAY_PORT_UNUSABLE',
+  {
+    fault: 'customer',
+    retryable: false,
+    status: 500,
+    help: 'Another process uses the port, or the address is not one of this machine. Set `DROVER_GATEWAY_PORT` or `DROVER_GATEWAY_HOST`.',
+    message: (d) =>
+      `The gateway cannot listen on ${d.host}:${d.port} (${d.reason}). Set DROVER_GATEWAY_PORT or DROVER_GATEWAY_HOST.`,
+  },
+);
+
 export const gatewayErrors = {
   runtimeUnreachable,
   runtimeBroke,
@@ -76,4 +112,8 @@ export const gatewayErrors = {
   collectionWorkerAbsent,
   collectionWorkersBusy,
   collectionWorkerTimedOut,
+  controlPlaneUnreachable,
+  controlPlaneBroke,
+  controlPlaneAbsent,
+  gatewayPortUnusable,
 };

@@ -1,3 +1,6 @@
+import { databaseReaders, type DatabaseObservation } from '@drover/database';
+import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
+import { apiReaders, type ApiObservation } from '@drover/http-edge';
 import { count, type ComputedMetric, type Readers } from '@drover/service-kit';
 import type { CollectionEndpoint } from './endpoints/collection-endpoint.js';
 
@@ -101,3 +104,21 @@ export function collectionFrontMetrics(figures: () => CollectionFrontFigures): C
     },
   ];
 }
+
+/** Of a gateway with a process of its own, beside those of `composeCollectionFront`. */
+export type GatewayObservation =
+  | DatabaseObservation
+  | EventBusObservation
+  | ApiObservation
+  | { readonly kind: 'gateway.schema-awaited' };
+
+export const gatewayReaders: Readers<GatewayObservation> = {
+  ...databaseReaders,
+  ...eventBusReaders,
+  ...apiReaders,
+  'gateway.schema-awaited': {
+    level: 'info',
+    say: () => 'waiting for the tables of routes, which the control plane creates',
+    isInternal: true,
+  },
+};

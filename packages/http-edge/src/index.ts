@@ -44,6 +44,7 @@ export type { FastLaneExchange } from './server/fast-lane/fast-lane-exchange.js'
 export type { FastLaneLimits, FastLaneMethod, FastLaneRequest } from './server/fast-lane/fast-lane-request.js';
 export { HttpPort } from './server/port.js';
 export type { HttpPortOptions } from './server/port.js';
+export { probes } from './server/probes.js';
 export { edgeVariables, publicPortLimits, serverOptions } from './server/port-limits.js';
 export type { PortLimits } from './server/port-limits.js';
 export { RequestDurations, requestMetrics } from './server/request-durations.js';

@@ -112,8 +112,14 @@ export function platformCommands(host: NodeJS.Process): readonly Command[] {
       notes: roleNotes,
       run: async () => (await import('./roles.js')).runCollectionWorker(host),
     }),
+    defineCommand('gateway', {
+      summary: 'Run only a gateway: the public port in front of collection workers, runtimes and the control plane.',
+      notes: roleNotes,
+      run: async () => (await import('./roles.js')).runGateway(host),
+    }),
     defineCommand('scale-controller', {
-      summary: 'Run only a scale controller: it decides how many function and collection workers run, and starts them here.',
+      summary:
+        'Run only a scale controller: it decides how many function and collection workers run, and starts them here.',
       notes: roleNotes,
       run: async () => (await import('./scale-controller.js')).runScaleController(host, programVersion()),
     }),

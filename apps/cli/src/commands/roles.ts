@@ -12,6 +12,11 @@ export async function runCollectionWorker(host: NodeJS.Process): Promise<void> {
   await runProcess(collectionWorkerProcess, host);
 }
 
+export async function runGateway(host: NodeJS.Process): Promise<void> {
+  const { gatewayProcess } = await import('@drover/gateway');
+  await runProcess(gatewayProcess, host);
+}
+
 export async function runRuntime(host: NodeJS.Process): Promise<void> {
   const [{ runtimeProcess }, { withNodeWorker }] = await Promise.all([
     import('@drover/runtime'),

@@ -1,0 +1,116 @@
+import { ApiKeyStore, Authenticator } from '@drover/collection-engine';
+import { Database } from '@drover/database';
+import { PostgresEventBus } from '@drover/event-bus';
+import { probes, toErrorAnswer } from '@drover/http-edge';
+import {
+  createObserve,
+  inOrder,
+  sleep,
+  step,
+  type Clock,
+  type Composition,
+  type Lifecycle,
+  type Observe,
+  type ProcessDescription,
+  type ProcessIo,
+} from '@drover/service-kit';
+import { composeCollectionFront } from './compose-collection-front.js';
+import { gatewayPortLimits, parseGatewayProcessConfig, type GatewayProcessConfig } from './config.js';
+import { controlPlaneAbsent, controlPlaneBroke, controlPlaneUnreachable } from './errors.js';
+import { gatewayReaders, type GatewayObservation } from './observations.js';
+import { FunctionProxy } from './proxy/function-proxy.js';
+import { Upstream } from './proxy/upstream.js';
+import { GatewayServer } from './server/gateway-server.js';
+
+/** Events come with notifications; a lost one delays a change by no more than this. */
+const busPollMs = 5_000;
+const statementTimeoutMs = 10_000;
+
+/**
+ * The composition root of a gateway with a process of its own. Its port opens when the routes are loaded. After that it serves without
+ * the control plane, and without PostgreSQL what its workers can serve and the keys that it has seen: so neither is a readiness check.
+ */
+function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Composition {
+  const { sinks, health, clock, randomness } = io;
+  const observe = createObserve(gatewayReaders, sinks);
+  const parts = { clock, randomness, observe };
+  const database = new Database({
+    url: config.databaseUrl,
+    applicationName: 'drover gateway',
+    poolSize: config.databasePoolSize,
+    limits: { statementTimeoutMs, connectTimeoutMs: 2_000 },
+    startWaitMs: config.databaseWaitMs,
+    ...parts,
+  });
+  const bus = new PostgresEventBus({ database, pollMs: busPollMs, ...parts });
+  const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
+  const functions = new FunctionProxy({ ...config, clock, randomness });
+  const controlPlane = new Upstream({
+    ...config,
+    url: config.controlPlaneUrl,
+    urlFile: config.controlPlaneUrlFile,
+    clock,
+    randomness,
+    toAnswer: toErrorAnswer,
+    errors: {
+      absent: () => controlPlaneAbsent({}),
+      unreachable: (reason) => controlPlaneUnreachable({ reason }),
+      brokeOff: (reason) => controlPlaneBroke({ reason }),
+    },
+  });
+  const collections = composeCollectionFront(config, io, { database, bus, authenticator, functions });
+  const server = new GatewayServer({
+    host: config.gatewayHost,
+    port: config.gatewayPort,
+    limits: gatewayPortLimits(config),
+    hasFastLane: config.fastLane === 'on',
+    proxy: collections.proxy,
+    controlPlane,
+    serveProbe: probes({ health, metrics: sinks.metrics }),
+    ...parts,
+  });
+  const held: Lifecycle = {
+    ...step('control plane', { down: () => controlPlane.stop() }),
+    drain: async () => controlPlane.drain(),
+  };
+  return {
+    life: inOrder('gateway', [
+      database,
+      awaitSchema(database, clock, observe),
+      bus,
+      authenticator,
+      functions,
+      held,
+      ...collections.parts,
+      server,
+    ]),
+    announce: () => ({ public: server.url }),
+  };
+}
+
+const schemaPollMs = 100;
+
+/** The control plane creates the tables, those of routes last. */
+function awaitSchema(database: Database, clock: Clock, observe: Observe<GatewayObservation>): Lifecycle {
+  const isThere = async (): Promise<boolean> => {
+    const [row] = await database.query<{ exists: boolean }>(
+      `select to_regclass('drover.collection_routes') is not null as exists`,
+    );
+    return row?.exists === true;
+  };
+  return {
+    ...step('schema', {}),
+    async start(signal) {
+      if (await isThere()) return;
+      observe({ kind: 'gateway.schema-awaited' });
+      do await sleep(clock, schemaPollMs, signal);
+      while (!(await isThere()));
+    },
+  };
+}
+
+export const gatewayProcess: ProcessDescription<GatewayProcessConfig> = {
+  name: 'gateway',
+  parse: parseGatewayProcessConfig,
+  compose: composeGateway,
+};
