@@ -100,7 +100,7 @@ describe('a new collection (UC-1)', () => {
     return { gateway, url: line.url };
   };
 
-  it('is served by gateways with processes of their own, beside functions and the control plane, and end in order while another one goes on', async () => {
+  it('is served by several gateways with processes of their own, also when one of them ends', async () => {
     const { apiKey: key } = JSON.parse(await readFile(platform().ready.credentialsFile, 'utf8')) as { apiKey: string };
     const [one, two] = await Promise.all([startGateway(), startGateway()]);
     const [first, second] = [new RecordsApi(one.url, key), new RecordsApi(two.url, key)];
@@ -113,7 +113,7 @@ describe('a new collection (UC-1)', () => {
     expect((await fetch(`${one.url}/readyz`)).status).toBe(200);
     const metrics = await (await fetch(`${one.url}/metrics`)).text();
     expect(metrics).toMatch(
-      /drover_gateway_endpoints\{worker="collection-worker-1",state="HEALTHY",process="gateway"\} 1/,
+      /drover_gateway_endpoints\{worker="collection-worker-\d",state="HEALTHY",process="gateway"\} 1/,
     );
     one.gateway.kill('SIGTERM');
     expect(await one.gateway.exited).toEqual({ code: 0, signal: null });
