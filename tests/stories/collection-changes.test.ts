@@ -2,109 +2,15 @@ import { readFile } from 'node:fs/promises';
 import type { CollectionDefinition, FieldDefinition, StorageMode } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
 import { startPlatform } from '../support/platform.js';
+import { SteadyClients, type RecordsCall } from '../support/steady-clients.js';
 import { sharedPlatform } from '../support/shared-platform.js';
-
-interface Answer {
-  readonly status: number;
-  // oxlint-disable-next-line typescript/no-explicit-any -- JSON of any shape
-  readonly body: any;
-}
-type Call = (method: string, path: string, body?: unknown) => Promise<Answer>;
-
-/** 200 requests per second over both storage modes. */
-const intervalMs = 5;
-/** Requests that wait for an answer at a time, at most. */
-const mostRunning = 40;
-
-/**
- * Requests of clients at a steady rate, and what was acknowledged. A machine that is too slow for the rate sends them later: no request
- * of the rate is left out.
- */
-class Clients {
-  readonly #call: Call;
-  readonly #names: readonly string[];
-  readonly #running = new Set<Promise<void>>();
-  /** Last acknowledged quantity by path. */
-  readonly acknowledged = new Map<string, number>();
-  readonly failures: string[] = [];
-  readonly #startedMs = performance.now();
-  #sent = 0;
-  #answered = 0;
-  readonly #timer: NodeJS.Timeout;
-
-  constructor(call: Call, names: readonly string[]) {
-    this.#call = call;
-    this.#names = names;
-    this.#timer = setInterval(() => this.#sendUpTo(this.#due), intervalMs);
-  }
-
-  get answered(): number {
-    return this.#answered;
-  }
-
-  /** Requests that the rate has had since the start. */
-  get #due(): number {
-    return Math.floor((performance.now() - this.#startedMs) / intervalMs);
-  }
-
-  /** Ends the load when all requests of its rate until now are answered. Returns how many these are. */
-  async stop(): Promise<number> {
-    clearInterval(this.#timer);
-    const due = this.#due;
-    while (this.#sent < due) {
-      this.#sendUpTo(due);
-      await Promise.race(this.#running);
-    }
-    await Promise.all(this.#running);
-    return due;
-  }
-
-  #sendUpTo(due: number): void {
-    while (this.#sent < due && this.#running.size < mostRunning) {
-      const request = this.#request()
-        .then(() => void (this.#answered += 1))
-        .catch((error: unknown) => void this.failures.push(String(error)));
-      this.#running.add(request);
-      void request.finally(() => this.#running.delete(request));
-    }
-  }
-
-  async #request(): Promise<void> {
-    this.#sent += 1;
-    const number = this.#sent;
-    const name = this.#names[number % this.#names.length] ?? '';
-    const turn = Math.floor(number / this.#names.length) % 4;
-    const paths = [...this.acknowledged.keys()];
-    const path = paths[number % Math.max(1, paths.length)];
-    if (turn === 0 || path === undefined) {
-      const { id } = (await this.#succeed('POST', `/api/${name}`, { number: `n${number}`, quantity: number })).body
-        .data;
-      this.acknowledged.set(`/api/${name}/${id}`, number);
-    } else if (turn === 1) {
-      // No other request changes it meanwhile.
-      this.acknowledged.delete(path);
-      await this.#succeed('PATCH', path, { quantity: number });
-      this.acknowledged.set(path, number);
-    } else if (turn === 2) {
-      await this.#succeed('GET', path);
-    } else {
-      await this.#succeed('GET', `/api/${name}?filter[quantity][gte]=${number - 20}&sort=-quantity&page[size]=5`);
-    }
-  }
-
-  async #succeed(method: string, path: string, body?: unknown): Promise<Answer> {
-    const answer = await this.#call(method, path, body);
-    if (answer.status >= 300) this.failures.push(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
-    return answer;
-  }
-}
 
 describe('a change of a definition (UC-5)', () => {
   const platform = sharedPlatform(async (directory, started) => {
     const { up, ready } = await startPlatform(directory);
     started(up);
     const { apiKey } = JSON.parse(await readFile(ready.credentialsFile, 'utf8')) as { apiKey: string };
-    const call: Call = async (method, path, body) => {
+    const call: RecordsCall = async (method, path, body) => {
       const response = await fetch(new URL(path, ready.urls.public), {
         method,
         headers: {
@@ -140,7 +46,7 @@ describe('a change of a definition (UC-5)', () => {
       const records = Array.from({ length: 500 }, (_, index) => ({ quantity: -1, note: `${index}` }));
       expect((await call('POST', `/api/${definition.name}`, records)).status).toBe(201);
     }
-    const clients = new Clients(call, modes.map(nameOf));
+    const clients = new SteadyClients(call, modes.map(nameOf));
     for (const fields of versions) {
       for (const storageMode of modes) {
         const name = nameOf(storageMode);
@@ -148,7 +54,7 @@ describe('a change of a definition (UC-5)', () => {
         expect(changed.status).toBe(200);
       }
     }
-    const due = await clients.stop();
+    const due = await clients.complete();
     expect(clients.failures).toEqual([]);
     expect(clients.answered).toBe(due);
     for (const [path, acknowledged] of clients.acknowledged) {
