@@ -41,7 +41,11 @@ export function composeAssignments(
   const passOptions = {
     database,
     bus,
-    policy: { ...defaultAssignmentPolicy, locality: config.collectionPlacement },
+    policy: {
+      ...defaultAssignmentPolicy,
+      locality: config.collectionPlacement,
+      restMs: config.collectionRestMs,
+    },
     replicas: config.collectionReplicas,
     staleMs: config.workerStaleMs,
     awayMs: 3 * intervalMs,

@@ -58,6 +58,17 @@ describe('parseControlPlaneConfig', () => {
     expect(problemsOf({})).toEqual([expect.stringMatching(/^DATABASE_URL is not set; set it, or run "drover up"/)]);
   });
 
+  it('reads the pools of tenants, and names an entry that is none', () => {
+    const { tenantPools } = parseControlPlaneConfig({ DATABASE_URL, DROVER_TENANT_POOLS: 'acme=blue, globex = red,' });
+    expect([...tenantPools]).toEqual([
+      ['acme', 'blue'],
+      ['globex', 'red'],
+    ]);
+    expect(problemsOf({ DATABASE_URL, DROVER_TENANT_POOLS: 'acme=blue,globex' })).toEqual([
+      expect.stringMatching(/^DROVER_TENANT_POOLS has the entry "globex"; write tenant=pool/),
+    ]);
+  });
+
   it('describes every variable for the documentation', () => {
     for (const { name, about, expects } of Object.values(controlPlaneVariables)) {
       expect(name).toMatch(/^((DROVER|DEFAULT|EXECUTION|SCHEDULER)_[A-Z_]+|DATABASE_URL|EVENT_BUS)$/);

@@ -31,6 +31,10 @@ export const assignmentVariables = {
     about:
       'Whether collections of a tenant go to different collection workers (a worker that fails concerns few of them) or to the same ones (caches and connections are shared), where the load allows both.',
   }),
+  collectionRestMs: milliseconds('DROVER_COLLECTION_REST_MS', {
+    default: 300_000,
+    about: 'A collection that was assigned to a worker this recently is not moved for a better balance.',
+  }),
   tenantPools,
   workerHeartbeatMs: milliseconds('DROVER_WORKER_HEARTBEAT_MS', {
     min: 100,
