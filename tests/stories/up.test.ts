@@ -1,5 +1,5 @@
 import { chown, mkdir, readFile, stat } from 'node:fs/promises';
-import { Child } from '@drover/testkit';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import {
   drover,
@@ -9,6 +9,7 @@ import {
   startPlatform,
   withDataDirectory,
 } from '../support/platform.js';
+import { RecordsApi } from '../support/records-api.js';
 
 describe('drover up, on other grounds', () => {
   it('keeps key and data over a restart, and puts no secret on a command line or into an environment', () =>
@@ -36,15 +37,25 @@ describe('drover up, on other grounds', () => {
       );
     }));
 
-  it('uses the PostgreSQL that DATABASE_URL names and starts none of its own', () =>
+  it('uses the PostgreSQL that DATABASE_URL names and starts none of its own, and without collection workers serves collections itself', () =>
     withDataDirectory(async (directory, started) => {
       const host = await startPlatform(`${directory}/one`);
       started(host.up);
       const url = await readFile(`${directory}/one/database-url`, 'utf8');
-      const guest = await startPlatform(`${directory}/two`, { env: { DATABASE_URL: url } });
+      const env = { DATABASE_URL: url, DROVER_COLLECTION_WORKERS: '0' };
+      const guest = await startPlatform(`${directory}/two`, { env });
       started(guest.up);
-      const roles = ['collection-worker-1', 'collection-worker-2', 'platform', 'runtime-1'];
-      expect(Object.keys(guest.ready.pids).toSorted()).toEqual(roles);
+      expect(Object.keys(guest.ready.pids).toSorted()).toEqual(['platform', 'runtime-1']);
+      // The platform process serves collections itself, under a name of its own.
+      const api = await RecordsApi.of(guest.ready);
+      const worker = expect.objectContaining({
+        id: expect.stringMatching(/^collection-worker-1-[0-9a-f]{8}$/),
+        status: 'READY',
+        baseUrl: (await readFile(`${directory}/two/collection-worker-url`, 'utf8')).trim(),
+      });
+      await eventually(async () => expect((await api.get('/control/workers')).body.workers).toContainEqual(worker));
+      await api.post('/control/collections', { name: 'notes', fields: [{ name: 'text', type: 'string' }] });
+      expect((await api.get('/api/notes')).status).toBe(200);
       expect((await guest.client.getStatus()).database.version).toMatch(/^18\./);
     }));
 

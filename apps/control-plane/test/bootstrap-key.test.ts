@@ -1,4 +1,5 @@
-import { scopes } from '@drover/contracts';
+import { collectionWorkerRoutes, createClient, scopes } from '@drover/contracts';
+import { sendRequest } from '@drover/http-edge';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
@@ -54,6 +55,26 @@ describe('the bootstrap key', () => {
     });
   });
 
+  it('is one of two: that of collection workers registers them and does nothing else, and is replaced by itself', async () => {
+    const [admin, before, after] = [newKey(), newKey(), newKey()];
+    await withKeyFile(fileOf(admin), async (running) => {
+      const register = (key: string) =>
+        createClient(collectionWorkerRoutes, { url: running.url, apiKey: key, fetch: sendRequest }).registerWorker({
+          body: { workerId: 'w1', baseUrl: 'http://127.0.0.1:1' },
+        });
+      await (await startControlPlane(test.url, { DROVER_WORKER_JOIN_KEY: before }, admin)).stop();
+      await expect(register(before)).resolves.toMatchObject({ incarnation: 1, assignments: [] });
+      expect(await statusWith(running, before)).toBe(403);
+      await (await startControlPlane(test.url, { DROVER_WORKER_JOIN_KEY: after }, admin)).stop();
+      await eventually(() => expect(register(before)).rejects.toMatchObject({ status: 401 }));
+      await expect(register(after)).resolves.toMatchObject({ incarnation: 2 });
+      expect(await statusWith(running, admin)).toBe(200);
+    });
+    await expect(startControlPlane(test.url, { DROVER_WORKER_JOIN_KEY: 'drv_wrong' })).rejects.toThrow(
+      'DROVER_WORKER_JOIN_KEY is not of the form drv_<id>_<secret>',
+    );
+  });
+
   it('replaces the one before it, also on a process that runs already', async () => {
     const [before, after] = [newKey(), newKey()];
     await withKeyFile(fileOf(before), async (running) => {
@@ -88,7 +109,7 @@ describe('the bootstrap key', () => {
     const keys = [newKey(), newKey(), newKey()];
     await Promise.all(keys.map((key) => withKeyFile(fileOf(key), async () => undefined)));
     const database = await test.connect();
-    const left = await database.query('select id from drover.api_keys where bootstrap and revoked_at is null');
+    const left = await database.query(`select id from drover.api_keys where name = 'bootstrap' and revoked_at is null`);
     expect(left).toHaveLength(1);
   });
 
