@@ -26,12 +26,11 @@ describe('collections on several workers', () => {
       await api.post('/control/collections', definition);
     }
     const pool = new CollectionPool(directory, ready, api, started);
-    return { api, pool };
+    return { api, pool, platformPid: ready.pids.platform };
   });
 
   let clients: SteadyClients | undefined;
-  const load = (): SteadyClients => {
-    const { api } = platform();
+  const load = (api: RecordsApi = platform().api): SteadyClients => {
     clients = new SteadyClients((method, path, body) => api.call(method, path, body), names);
     return clients;
   };
@@ -43,7 +42,7 @@ describe('collections on several workers', () => {
   /** Waits for as many more answers of the load. */
   const progress = async (requests: SteadyClients, count = 100): Promise<void> => {
     const before = requests.answered;
-    await eventually(() => requests.answered >= before + count);
+    await eventually(() => requests.answered >= before + count, 120_000);
   };
 
   /** Waits until the two workers of `drover up` serve all collections, and no other worker does. */
@@ -140,6 +139,35 @@ describe('collections on several workers', () => {
     expect(await lostWrites(requests)).toEqual([]);
     worker.kill('SIGTERM');
     await worker.exited;
+  });
+
+  it('goes on without a control plane, also behind a gateway that starts then', async () => {
+    const { pool, platformPid } = platform();
+    const { gateway, api } = await pool.startGateway();
+    const requests = load(api);
+    await progress(requests, 200);
+    process.kill(platformPid, 'SIGSTOP');
+    try {
+      // As long as 20 heartbeats, and four times as long as a worker may be silent.
+      await progress(requests, 2_000);
+      await requests.stop();
+      expect(requests.failures).toEqual([]);
+      gateway.kill('SIGKILL');
+      const next = await pool.startGateway();
+      const later = load(next.api);
+      await progress(later, 200);
+      await later.stop();
+      expect(later.failures).toEqual([]);
+    } finally {
+      process.kill(platformPid, 'SIGCONT');
+    }
+    // All heartbeats were late, and no worker is taken for dead.
+    const after = load();
+    await progress(after, 400);
+    await after.stop();
+    expect(after.failures).toEqual([]);
+    await servedAtHome();
+    expect(await lostWrites(requests)).toEqual([]);
   });
 
   it('leaves a worker that reports READY and answers 500', async () => {

@@ -41,6 +41,16 @@ export class CollectionPool {
     });
   }
 
+  /** Starts `drover gateway`, and returns the records API behind it. */
+  async startGateway(): Promise<{ readonly gateway: Child; readonly api: RecordsApi }> {
+    const gateway = this.#start('gateway', {
+      CONTROL_PLANE_URL: this.#ready.urls.public,
+      DROVER_GATEWAY_PORT: '0',
+    });
+    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/, 60_000)) as { url: string };
+    return { gateway, api: this.api.at(line.url) };
+  }
+
   async workers(): Promise<CollectionWorkerView[]> {
     return (await this.api.get('/control/workers')).body.workers;
   }

@@ -23,6 +23,11 @@ export class RecordsApi {
     return new RecordsApi(url, apiKey);
   }
 
+  /** The same key at another port. */
+  at(url: string): RecordsApi {
+    return new RecordsApi(url, this.#key);
+  }
+
   async call(
     method: string,
     path: string,
