@@ -61,8 +61,6 @@ export class Endpoint {
   readonly #policy: EndpointPolicy;
   readonly #state: StateMachine<'HEALTHY' | 'EJECTED' | 'PROBING'>;
   readonly #sinceMs: number;
-  /** From the heartbeats of the worker: 0 to 1. */
-  weight = 1;
   #inFlight = 0;
   #latencyMs = 0;
   #lastEndMs = 0;
@@ -112,7 +110,7 @@ export class Endpoint {
     const started = Math.min(1, Math.max(leastShareOfStart, (nowMs - this.#sinceMs) / this.#policy.slowStartMs));
     const idleMs = nowMs - this.#lastEndMs;
     const latencyMs = idleMs > halfLifeMs ? this.#latencyMs * 2 ** (-idleMs / halfLifeMs) : this.#latencyMs;
-    return ((this.#inFlight + 1) * Math.max(latencyMs, 0.1)) / (Math.max(this.weight, 0.01) * started);
+    return ((this.#inFlight + 1) * Math.max(latencyMs, 0.1)) / started;
   }
 
   begin(nowMs: number): void {

@@ -83,4 +83,30 @@ describe('held requests', () => {
     expect(hold('second')).toBeUndefined();
     expect(clock.pending).toBe(0);
   });
+
+  it('of one key are resumed at once when they are woken, and those of another key wait on', async () => {
+    const clock = new FakeClock();
+    const served = new Set<string>();
+    const held = new HeldRequests({ maxRequests: 3, clock, probe: async (key) => served.has(key) });
+    const seen: string[] = [];
+    const hold = (key: string) =>
+      held.hold({
+        key,
+        untilMs: 1_000,
+        resume: () => seen.push(`${key} resumed`),
+        giveUp: () => seen.push(`${key} gave up`),
+      });
+    hold('orders');
+    hold('items');
+    hold('items');
+    expect([held.count, hold('orders')]).toEqual([3, undefined]); // one bound for all keys
+    served.add('items');
+    held.wake('items');
+    await clock.advance(0);
+    expect([seen, held.count]).toEqual([['items resumed', 'items resumed'], 1]);
+    held.wake();
+    await clock.advance(1_000);
+    expect(seen.at(-1)).toBe('orders gave up');
+    expect([held.count, clock.pending]).toEqual([0, 0]);
+  });
 });
