@@ -167,7 +167,13 @@ describe('a worker that its pool can do without', () => {
       },
     ],
     ['the others would have much load', { workers: [...permanent.map((one) => ({ ...one, cpu: 400 })), idle] }],
-    ['another one of the pool drains', { workers: [...permanent, idle, worker(own('b'), { status: 'DRAINING' })] }],
+    [
+      'another one of the pool drains',
+      {
+        workers: [...permanent, idle, worker(own('b'), { status: 'DRAINING' })],
+        instances: [...instances, instance(own('b'))],
+      },
+    ],
     ['another one of the pool starts', { workers: [...permanent, idle, worker('b', { status: 'STARTING' })] }],
     ['no other one serves', { workers: [idle] }],
   ])('stays while %s', (_, given) => {
@@ -175,8 +181,8 @@ describe('a worker that its pool can do without', () => {
     expect(firstActions({ ...spare, pools, ...given }, { ...policy, maxWorkers: 3 })).toBeUndefined();
   });
 
-  it('does not wait for the heartbeats of another one that has drained and ended', () => {
-    const workers = [...permanent, idle, worker(own('b'), { status: 'DRAINING', assigned: 0 })];
+  it('does not wait for the heartbeats of another one whose process has ended', () => {
+    const workers = [...permanent, idle, worker(own('b'), { status: 'DRAINING', assigned: 2 })];
     expect(firstActions({ workers, instances, pools: lacking(0) })?.atMs).toBe(60_000);
   });
 

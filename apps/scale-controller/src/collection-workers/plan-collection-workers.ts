@@ -149,12 +149,9 @@ function sizePools(
   });
 }
 
-/** Whether a started worker still drains. The row of one that has ended says so for a while, too. */
-function isLeaving(worker: RegisteredWorker, instances: readonly WorkerInstance[]): boolean {
-  if (worker.status !== 'DRAINING' || !isStarted(worker)) return false;
-  return (
-    worker.assigned > 0 || instances.some(({ workerId, state }) => workerId === worker.workerId && state !== 'ended')
-  );
+/** Whether a started worker still drains. The row of one whose process has ended says so for a while, too. */
+function isLeaving({ workerId, status }: RegisteredWorker, instances: readonly WorkerInstance[]): boolean {
+  return status === 'DRAINING' && instances.some((one) => one.workerId === workerId && one.state !== 'ended');
 }
 
 /** Returns how many workers a pool lacks; undefined if none. */
