@@ -199,8 +199,7 @@ export class Database implements Lifecycle, Queryable {
   #query<R extends object>(clients: Clients, statement: Statement | string, values: readonly unknown[]): Promise<R[]> {
     return this.#use(clients, (client, broke) =>
       runOn<R>(client, statement, values).catch((error: unknown) => {
-        // After a time limit of this process the statement may still run there, and the next one would wait for it.
-        if (error instanceof Error && !(error instanceof pg.DatabaseError && error.severity === 'ERROR')) broke(error);
+        if (error instanceof Error && !isUsableAfter(error)) broke(error);
         throw error;
       }),
     );
@@ -231,6 +230,13 @@ export class Database implements Lifecycle, Queryable {
     }
   }
 }
+
+/**
+ * Whether the connection of a failed statement can be used again. After a time limit of this process the statement may still run there,
+ * and the next one would wait for it. A prepared statement whose columns have changed (0A000), or that was dropped (26000), would fail again.
+ */
+const isUsableAfter = (error: Error): boolean =>
+  error instanceof pg.DatabaseError && error.severity === 'ERROR' && error.code !== '0A000' && error.code !== '26000';
 
 /** Where connections for statements come from. */
 type Clients = Pick<CallerClients, 'connect' | 'release'>;

@@ -94,4 +94,14 @@ describe('a prepared statement that runs again', () => {
     one.forgetStatement('changing');
     for (let run = 0; run < 4; run += 1) expect(await one.query(select)).toEqual([{ n: '1' }]);
   });
+
+  it('fails once after its columns have changed, and then runs on another connection', async () => {
+    const one = await test.connect({ poolSize: 2 });
+    const select = prepared('widened', 'select * from widened');
+    await one.query('create table widened as select 1 as n');
+    for (let run = 0; run < 3; run += 1) expect(await one.query(select)).toEqual([{ n: 1 }]);
+    await one.query('alter table widened add m integer');
+    await expect(one.query(select)).rejects.toMatchObject({ code: '0A000' });
+    for (let run = 0; run < 3; run += 1) expect(await one.query(select)).toEqual([{ n: 1, m: null }]);
+  });
 });
