@@ -1,7 +1,12 @@
 import { applicationCatalogErrors } from '@drover/application-catalog';
 import { upErrors, upReaders, upVariables } from '@drover/cli';
 import { accessErrors, collectionEngineErrors } from '@drover/collection-engine';
-import { collectionWorkerErrors, collectionWorkerReaders, collectionWorkerVariables } from '@drover/collection-worker';
+import {
+  collectionWorkerErrors,
+  collectionWorkerReaders,
+  collectionWorkerVariables,
+  membershipMetrics,
+} from '@drover/collection-worker';
 import {
   catalogueToMarkdown,
   contractErrors,
@@ -146,6 +151,7 @@ function configuration(): string {
       dataDir: upVariables.dataDir,
       postgresUser: upVariables.postgresUser,
       connectionHandoff: upVariables.connectionHandoff,
+      collectionWorkers: upVariables.collectionWorkers,
     }),
     '## Commands that talk to a running platform',
     '| variable | value | default | what it does |\n|---|---|---|---|\n| `DROVER_URL` | an http or https URL | – | Where the platform serves. Unset: `credentials.json` of the data directory has it. |\n| `DROVER_API_KEY` | text, kept secret | – | The key to come with. |',
@@ -236,6 +242,7 @@ function metrics(): string {
   for (const { name, type, help, labelNames } of [
     ...engineMetrics(noValues),
     ...requestMetrics(noValues),
+    ...membershipMetrics(noValues),
     ...assignmentMetrics(noValues),
     ...collectionFrontMetrics(noValues),
     placementMetrics(noValues),

@@ -12,7 +12,7 @@ import { CollectionUse } from './membership/collection-use.js';
 import { controlPlaneCalls } from './membership/control-plane-calls.js';
 import { LoadMeter } from './membership/load-meter.js';
 import { Membership } from './membership/membership.js';
-import type { CollectionWorkerObservation } from './observations.js';
+import { membershipMetrics, type CollectionWorkerObservation } from './observations.js';
 
 interface MembershipIo {
   readonly database: Database;
@@ -58,17 +58,7 @@ export function composeMembership(
     onChange: () => wakeUp.notify(),
     ...io,
   });
-  metrics.compute([
-    {
-      name: 'drover_collection_worker_collections',
-      help: 'Collections that are assigned to the worker, by their state on it',
-      type: 'gauge',
-      labelNames: ['status'],
-      *read() {
-        for (const [status, value] of assigned.countByStatus()) yield { labels: { status }, value };
-      },
-    },
-  ]);
+  metrics.compute(membershipMetrics(() => assigned.countByStatus()));
   const calls = controlPlaneCalls(config);
   const workerId = config.workerId ?? config.podName ?? io.randomness.uuid();
   return {

@@ -2,7 +2,7 @@ import { recordEventReaders, type RecordEventObservation } from '@drover/collect
 import { databaseReaders, type DatabaseObservation } from '@drover/database';
 import { eventBusReaders, type EventBusObservation } from '@drover/event-bus';
 import { apiReaders, type ApiObservation } from '@drover/http-edge';
-import { count, type Readers } from '@drover/service-kit';
+import { count, type ComputedMetric, type Readers } from '@drover/service-kit';
 
 export type CollectionWorkerObservation =
   | DatabaseObservation
@@ -54,3 +54,18 @@ export const collectionWorkerReaders: Readers<CollectionWorkerObservation> = {
     ],
   },
 };
+
+/** `collections` returns how many are in each state. */
+export function membershipMetrics(collections: () => Iterable<readonly [string, number]>): ComputedMetric[] {
+  return [
+    {
+      name: 'drover_collection_worker_collections',
+      help: 'Collections that are assigned to the worker, by their state on it',
+      type: 'gauge',
+      labelNames: ['status'],
+      *read() {
+        for (const [status, value] of collections()) yield { labels: { status }, value };
+      },
+    },
+  ];
+}
