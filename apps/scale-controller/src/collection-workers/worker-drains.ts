@@ -18,8 +18,8 @@ export function workerDrains(address: ControlPlaneAddress): (workerId: string) =
   const apiKey = workerJoinKey && { apiKey: workerJoinKey.reveal() };
   return async (workerId) => {
     // Read for each call: a control plane that was started again may have another address.
-    const url = controlPlaneUrl ?? (file === undefined ? '' : (await readFile(file, 'utf8')).trim());
-    if (url === '') throw new Error('CONTROL_PLANE_URL is not set. Set it to the address of the control plane.');
+    const url = controlPlaneUrl ?? (file === undefined ? undefined : await readAddress(file));
+    if (url === undefined) throw new Error('CONTROL_PLANE_URL is not set. Set it to the address of the control plane.');
     const client = createClient({ deregisterWorker }, { url, ...apiKey, timeoutMs });
     try {
       await client.deregisterWorker({ params: { workerId } });
@@ -27,4 +27,12 @@ export function workerDrains(address: ControlPlaneAddress): (workerId: string) =
       if (!hasCode(error, 'WORKER_UNKNOWN')) throw error;
     }
   };
+}
+
+async function readAddress(file: string): Promise<string> {
+  try {
+    return (await readFile(file, 'utf8')).trim();
+  } catch (error) {
+    throw new Error('the control plane has not started yet', { cause: error });
+  }
 }
