@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-const sources = ['packages/*/src', 'apps/*/src'];
+const sources = ['packages/*/src', 'apps/*/src', 'tests/simulation'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
 const stories = [...sources, 'apps/*/test'].map((folder) => `${folder}/**/*.story.test.ts`);

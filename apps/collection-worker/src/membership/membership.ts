@@ -56,6 +56,8 @@ const newsMs = 100;
 const drainingMs = 250;
 /** The first failures are usual where the control plane starts at the same time. */
 const silentFailures = 5;
+/** A worker that stops gives up a control plane that fails so often in a row. One lost call must not end a handover. */
+const drainFailures = 3;
 /** A problem that lasts this long makes the worker FAILED: a shorter one, such as a restart of PostgreSQL, concerns all workers. */
 const failedAfterMs = 30_000;
 /** CPU milliseconds per second of the one thread that serves requests. */
@@ -158,7 +160,9 @@ export class Membership implements Lifecycle {
       const afterMs = orders && this.#apply(orders);
       return afterMs === undefined ? undefined : { afterMs, isPause: false };
     } catch (error) {
-      return this.#isDraining ? undefined : { afterMs: this.#recover(error), isPause: true };
+      const afterMs = this.#recover(error);
+      const isGivenUp = this.#isDraining && this.#backOff.failures >= drainFailures;
+      return isGivenUp ? undefined : { afterMs, isPause: true };
     }
   }
 

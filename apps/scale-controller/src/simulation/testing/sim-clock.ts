@@ -12,6 +12,9 @@ interface Scheduled {
 /** Events at the end of the log that a failure prints. */
 const shownEvents = 50;
 
+/** Resolves when no promise can go on without another event: Node runs next ticks when no microtask is left. */
+const allResumed = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve));
+
 /** Time, chance and the log of one simulation. Everything happens in the order of time, then of scheduling: a seed replays. */
 export class SimClock {
   nowMs = 0;
@@ -76,6 +79,17 @@ export class SimClock {
       this.#pop();
       this.nowMs = next.atMs;
       next.run();
+    }
+    this.nowMs = endMs;
+  }
+
+  /** As `runUntil`, for code with promises: everything that an event resumes runs before the next event. Stops when `isOver`. */
+  async runAllUntil(endMs: number, isOver: () => boolean): Promise<void> {
+    for (let next = this.#heap[0]; next && next.atMs <= endMs && !isOver(); next = this.#heap[0]) {
+      this.#pop();
+      this.nowMs = next.atMs;
+      next.run();
+      await allResumed();
     }
     this.nowMs = endMs;
   }
