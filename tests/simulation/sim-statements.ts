@@ -37,13 +37,12 @@ const assignment = (row: SimAssignmentRow): SimWrite => ({
   row,
 });
 
-const check: Handler = ({ tables, nowMs, faults }, [awayMs]) => {
+const check: Handler = ({ tables, nowMs }, [awayMs]) => {
   const row = tables.passes.get('only');
   if (!row) return { rows: [] };
   const now = new Date(nowMs);
   const wasAway = row.checked_at.getTime() < nowMs - Number(awayMs);
-  const isCounted = faults.has('the time without a control plane counts');
-  const next = { ...row, checked_at: now, watching_since: wasAway && !isCounted ? now : row.watching_since };
+  const next = { ...row, checked_at: now, watching_since: wasAway ? now : row.watching_since };
   const unassigned = [...tables.pools.values()].reduce((sum, pool) => sum + pool.unassigned, 0);
   return { rows: [{ ...next, now, unassigned }], writes: [{ table: 'passes', key: 'only', row: next }] };
 };

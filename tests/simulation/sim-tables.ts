@@ -93,6 +93,5 @@ export const sqlFaults = [
   'a heartbeat of an earlier process counts',
   'stale workers stay READY',
   'a route keeps its generation',
-  'the time without a control plane counts',
 ] as const;
 export type SqlFault = (typeof sqlFaults)[number];

@@ -4,9 +4,9 @@ import { runAssignmentSeeds } from './run-seeds.js';
 import { sqlFaults } from './sim-tables.js';
 
 /** DROVER_SIMULATION_SEEDS runs more. */
-const count = 150;
+const count = 60;
 /** A planted defect must show within so many seeds. */
-const patience = 150;
+const patience = 40;
 
 describe('the simulation of assignments, workers and routes', () => {
   it('holds all invariants over many seeds', async () => {
