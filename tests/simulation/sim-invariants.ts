@@ -28,6 +28,8 @@ class SimInvariants {
     workers: new Map(),
   };
   readonly #routes = new Map<string, string>();
+  /** When workers came back from OFFLINE. */
+  readonly #backMs = new Map<string, number>();
 
   constructor(world: SimWorld) {
     this.#world = world;
@@ -42,6 +44,7 @@ class SimInvariants {
     this.#checkCapacity(tables);
     for (const { table, key, row } of written) {
       if (table !== 'assignments' && table !== 'routes' && table !== 'workers') continue;
+      if (this.#before.workers.get(key)?.status === 'OFFLINE') this.#backMs.set(key, this.#world.clock.nowMs);
       const rows: Map<string, unknown> = this.#before[table];
       if (row) rows.set(key, row);
       else rows.delete(key);
@@ -87,7 +90,8 @@ class SimInvariants {
     const assignment = tables.assignments.get(keyOf(collectionId, row.id));
     const old = this.#before.assignments.get(keyOf(collectionId, row.id));
     // A pass that began before the worker was ready again does not see it; the next one does.
-    if ((old?.ready_at ?? 0) > this.#world.clock.nowMs - passLimitMs) return false;
+    const sinceMs = Math.max(old?.ready_at ?? 0, this.#backMs.get(row.id) ?? 0);
+    if (sinceMs > this.#world.clock.nowMs - passLimitMs) return false;
     return (
       before?.incarnation === row.incarnation && old?.status === 'READY' && assignment?.generation === old.generation
     );

@@ -1,4 +1,4 @@
-export { defaultAssignmentPolicy, tenantPools } from '../assignments/assignment-facts.js';
+export { defaultAssignmentPolicy } from '../assignments/assignment-facts.js';
 export type { AssignmentPolicy } from '../assignments/assignment-facts.js';
 export { runAssignmentPass } from '../assignments/assignment-pass.js';
 export { AssignmentRunner } from '../assignments/assignment-runner.js';
