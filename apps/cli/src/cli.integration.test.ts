@@ -41,6 +41,12 @@ describe('drover', () => {
     expect(out).toMatch(expected);
   });
 
+  it('ends in order when the reader of its output has left', async () => {
+    const pipe = new Child('bash', ['-c', 'set -o pipefail; "$0" "$1" --help | true', process.execPath, drover]);
+    expect(await pipe.exited).toEqual({ code: 0, signal: null });
+    expect(pipe.stderr).toEqual([]);
+  });
+
   it('lists its commands', async () => {
     const { code, out } = await run(['--help']);
     expect(code).toBe(0);
