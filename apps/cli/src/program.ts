@@ -12,10 +12,6 @@ import { programVersion } from './program-version.js';
  */
 export async function runProgram(argv: readonly string[], host: NodeJS.Process): Promise<void> {
   const commands = [...platformCommands(host), ...clientCommands(host)];
-  // A reader such as `head` closes the pipe when it has enough: the rest of the output is not needed.
-  host.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
   try {
     await dispatch(commands, argv, host);
   } catch (error) {
