@@ -37,8 +37,8 @@ class Side {
     return this.#told(workerId, this.#registry.register({ workerId, baseUrl: `http://${workerId}`, pool, capacity }));
   }
 
-  deregister(workerId: string): Promise<unknown> {
-    return this.#told(workerId, this.#registry.deregister(workerId));
+  deregister(workerId: string, incarnation: number | undefined): Promise<unknown> {
+    return this.#told(workerId, this.#registry.deregister(workerId, incarnation));
   }
 
   /** Reports all that the orders of `age` answers ago asked for; a part of it is done. */
@@ -194,8 +194,10 @@ describe('the simulated database', () => {
         const [back, cpu] = [clock.chance(0.2) ? clock.integer(1, 3) : 0, clock.integer(0, 9)];
         const status = clock.chance(0.05) ? 'FAILED' : clock.chance(0.1) ? 'DRAINING' : 'READY';
         await both((side) => side.beat(workerId, back, status, cpu));
-      } else if (chance < 58) await both((side) => side.deregister(workerId));
-      else if (chance < 66) {
+      } else if (chance < 58) {
+        const incarnation = clock.chance(0.5) ? clock.integer(1, 3) : undefined;
+        await both((side) => side.deregister(workerId, incarnation));
+      } else if (chance < 66) {
         const { tenantId, name } = clock.pick(collections) ?? { tenantId: '', name: 'unknown' };
         const isTaken = clock.chance(0.5);
         await both((side) => side.assign(tenantId, name, workerId, isTaken));

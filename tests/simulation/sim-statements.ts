@@ -220,9 +220,9 @@ const beat: Handler = ({ tables, nowMs, faults }, [id, incarnation, said, , beat
   return { rows: [{ ...next, was: row.status }], writes: [worker(next)] };
 };
 
-const drain: Handler = ({ tables }, [id]) => {
+const drain: Handler = ({ tables }, [id, incarnation]) => {
   const row = tables.workers.get(String(id));
-  if (!row) return { rows: [] };
+  if (!row || (incarnation !== null && row.incarnation !== incarnation)) return { rows: [] };
   const isLive = row.status === 'STARTING' || row.status === 'READY';
   const next: SimWorkerRow = { ...row, is_draining: true, status: isLive ? 'DRAINING' : row.status };
   return { rows: [{ ...next, was: row.status }], writes: [worker(next)] };

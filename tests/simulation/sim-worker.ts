@@ -107,8 +107,8 @@ export class SimWorker {
       registerWorker: ({ body }) => network.call(this.process, plane, ({ registry }) => registry.register(body)),
       sendHeartbeat: ({ params, body }) =>
         network.call(this.process, plane, ({ registry }) => registry.heartbeat(params.workerId, loaded(body))),
-      deregisterWorker: ({ params }) =>
-        network.call(this.process, plane, ({ registry }) => registry.deregister(params.workerId)),
+      deregisterWorker: ({ params, query }) =>
+        network.call(this.process, plane, ({ registry }) => registry.deregister(params.workerId, query?.incarnation)),
     };
   }
 

@@ -66,7 +66,7 @@ class ScriptedWorker {
   }
 
   deregister(): Promise<WorkerOrders> {
-    return this.#client.deregisterWorker({ params: { workerId: this.#workerId } });
+    return this.#client.deregisterWorker({ params: { workerId: this.#workerId }, query: {} });
   }
 
   /** Names of the collections that it is to serve. */

@@ -33,7 +33,7 @@ export async function showWorker(workerId: string, flags: ClientFlags, host: Nod
 
 export async function drainWorker(workerId: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const client = await connect(collectionWorkerRoutes, flags, host);
-  await client.deregisterWorker({ params: { workerId } });
+  await client.deregisterWorker({ params: { workerId }, query: {} });
   const worker = await client.getWorker({ params: { workerId } });
   if (flags.json) return printJson(host, worker);
   const left = counted(worker.currentLoad, 'collection');

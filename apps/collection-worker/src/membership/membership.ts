@@ -171,7 +171,7 @@ export class Membership implements Lifecycle {
     const params = { workerId: this.#workerId };
     if (this.#incarnation === undefined) return this.#isDraining ? Promise.resolve(undefined) : this.#register(calls);
     if (!this.#isDraining || this.#isDeregistered) return this.#beat(calls, this.#incarnation);
-    return calls.deregisterWorker({ params }).then((orders) => {
+    return calls.deregisterWorker({ params, query: { incarnation: this.#incarnation } }).then((orders) => {
       this.#isDeregistered = true;
       return orders;
     });

@@ -22,7 +22,9 @@ function lifeHandlers({ registry }: CollectionWorkerHandlersOptions): RouteHandl
     handle(routes.sendHeartbeat, async ({ params, body }) =>
       reply(200, await registry.heartbeat(params.workerId, body)),
     ),
-    handle(routes.deregisterWorker, async ({ params }) => reply(200, await registry.deregister(params.workerId))),
+    handle(routes.deregisterWorker, async ({ params, query }) =>
+      reply(200, await registry.deregister(params.workerId, query.incarnation)),
+    ),
   ];
 }
 

@@ -100,7 +100,10 @@ describe('assignments', () => {
     expect(endpoints()).toEqual(['one', 'two']);
     expect(lastRoute()?.generation).toBeGreaterThan(first);
 
-    await registry.deregister('one');
+    await expect(registry.deregister('one', one.incarnation - 1)).rejects.toMatchObject({
+      code: 'WORKER_REGISTERED_AGAIN',
+    });
+    await registry.deregister('one', one.incarnation);
     await pass();
     one = await beat('one', one, 'DRAINING');
     await pass();

@@ -62,7 +62,9 @@ const incarnationStatement = prepared(
 );
 const drainStatement = prepared(
   'worker-drain',
-  `with stored as (select status from drover.collection_workers where id = $1 for no key update)
+  `with stored as (
+     select status from drover.collection_workers
+     where id = $1 and ($2::bigint is null or incarnation = $2) for no key update)
    update drover.collection_workers w set is_draining = true, updated_at = now(),
      status = case when w.status in ('STARTING', 'READY') then 'DRAINING' else w.status end
    from stored where w.id = $1 returning w.incarnation, w.status, stored.status as was`,
@@ -159,11 +161,14 @@ export class WorkerRegistry {
     });
   }
 
-  /** Its collections move away; it goes on serving until they have. Throws WORKER_UNKNOWN. */
-  deregister(workerId: string): Promise<WorkerOrders> {
+  /**
+   * Its collections move away; it goes on serving until they have. A process that was replaced names its incarnation, so that it does
+   * not end its successor. Throws WORKER_UNKNOWN or WORKER_REGISTERED_AGAIN.
+   */
+  deregister(workerId: string, incarnation?: number): Promise<WorkerOrders> {
     return this.#options.database.transaction(async (tx) => {
-      const [row] = await tx.query<RegisteredRow>(drainStatement, [workerId]);
-      if (!row) throw workerUnknown({ workerId });
+      const [row] = await tx.query<RegisteredRow>(drainStatement, [workerId, incarnation ?? null]);
+      if (!row) await refuse(tx, workerId, incarnation ?? 0);
       return this.#answer(tx, workerId, row);
     });
   }

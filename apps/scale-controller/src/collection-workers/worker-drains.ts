@@ -22,7 +22,7 @@ export function workerDrains(address: ControlPlaneAddress): (workerId: string) =
     if (url === undefined) throw new Error('CONTROL_PLANE_URL is not set. Set it to the address of the control plane.');
     const client = createClient({ deregisterWorker }, { url, ...apiKey, timeoutMs });
     try {
-      await client.deregisterWorker({ params: { workerId } });
+      await client.deregisterWorker({ params: { workerId }, query: {} });
     } catch (error) {
       if (!hasCode(error, 'WORKER_UNKNOWN')) throw error;
     }

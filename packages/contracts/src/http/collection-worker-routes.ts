@@ -47,6 +47,14 @@ export const collectionWorkerRoutes = {
     about: 'Drains a collection worker: its collections move to others, then it may stop',
     access: 'workers:join',
     params: ByWorker,
+    query: Type.Object(
+      {
+        incarnation: Type.Optional(
+          Type.Integer({ description: 'Of the registration that ends; without it the current one, whichever it is' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
     responses: theOrders,
   }),
   listWorkers: defineRoute({
