@@ -345,7 +345,7 @@ describe.each([
     });
     const { ask } = await serve({ streamChanges: endless }, { lane, use });
     const assignment = { collectionId: orders.id, tenantId: 'acme', collection: 'orders', generation: 1 };
-    assigned.apply([{ ...assignment, status: 'PENDING' }], 0);
+    for (const order of assigned.apply([{ ...assignment, status: 'PENDING' }], 0)) assigned.prepared(order);
     const answer = ask('/api/orders/stream');
     await eventually(() => isRunning);
     assigned.apply([{ ...assignment, status: 'DRAINING' }], 0);
