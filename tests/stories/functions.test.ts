@@ -218,7 +218,7 @@ describe('drover up --app', () => {
       void answerOf(() => fetch(`${urls.public}/api/spin`));
       await next.line(/spin begins/);
       const all = [...Object.values(pids), ...workersOf(next)];
-      expect(all).toHaveLength(5);
+      expect(all).toHaveLength(6);
       expect(processesOf(directory)).toEqual(expect.arrayContaining(all));
       next.kill('SIGKILL');
       await eventually(() => expect(processesOf(directory)).toEqual([]));
