@@ -42,6 +42,8 @@ export { apiReaders, type ApiObservation } from './server/api-observations.js';
 export { FastLane, type FastLaneOptions } from './server/fast-lane/fast-lane.js';
 export type { FastLaneExchange } from './server/fast-lane/fast-lane-exchange.js';
 export type { FastLaneLimits, FastLaneMethod, FastLaneRequest } from './server/fast-lane/fast-lane-request.js';
+export { ApiServer } from './server/api-server.js';
+export type { ApiServerOptions } from './server/api-server.js';
 export { HttpPort } from './server/port.js';
 export type { HttpPortOptions } from './server/port.js';
 export { probes } from './server/probes.js';

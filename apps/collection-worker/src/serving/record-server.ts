@@ -1,21 +1,17 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
-  answerUnreadable,
+  ApiServer,
   FastLaneWire,
-  HttpPort,
   limitProblem,
-  serverOptions,
   shuttingDown,
   StreamWire,
-  toUnreadableError,
-  UploadingConnections,
-  type FastLaneOptions,
-  type PortLimits,
+  type ApiServerOptions,
+  type FastLaneExchange,
+  type FastLaneRequest,
   type RequestDurations,
 } from '@drover/http-edge';
 import { isRecordsImport, type CodedError } from '@drover/contracts';
-import { continueTrace, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { continueTrace, type Observe } from '@drover/service-kit';
 import { collectionWorkerPortUnusable } from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import type { CollectionUse } from '../membership/collection-use.js';
@@ -23,11 +19,7 @@ import { isForRecords } from '../routing/match-route.js';
 import { RecordExchange } from './record-exchange.js';
 import type { RecordRequests } from './record-requests.js';
 
-export interface RecordServerOptions {
-  readonly host: string;
-  readonly port: number;
-  readonly limits: PortLimits;
-  readonly hasFastLane: boolean;
+export interface RecordServerOptions extends ApiServerOptions {
   readonly requests: Pick<RecordRequests, 'serve'>;
   /** Answers probes and metrics; returns false for any other path. */
   readonly serveProbe: (request: IncomingMessage, response: ServerResponse) => boolean;
@@ -38,94 +30,36 @@ export interface RecordServerOptions {
   readonly durations: RequestDurations;
   /** Counts the requests of each collection; undefined if no control plane has to know. */
   readonly use: Pick<CollectionUse, 'end'> | undefined;
-  readonly clock: Clock;
-  readonly randomness: Randomness;
   readonly observe: Observe<CollectionWorkerObservation>;
 }
 
 /** The HTTP port of the records API, with the probes of the process. */
-export class RecordServer implements Lifecycle {
+export class RecordServer extends ApiServer {
   readonly name = 'record server';
   readonly #options: RecordServerOptions;
-  readonly #uploads: UploadingConnections;
-  readonly #port: HttpPort;
+  protected readonly portUnusable = collectionWorkerPortUnusable;
 
   constructor(options: RecordServerOptions) {
+    super(options);
     this.#options = options;
-    const { host, port, limits, hasFastLane, clock } = options;
-    this.#uploads = new UploadingConnections(clock);
-    this.#port = new HttpPort(this.#createServer(), {
-      host,
-      port,
-      limits,
-      serveFastLane: hasFastLane ? this.#serveFastLane : undefined,
-      clock,
-    });
   }
 
-  /** The URL at which it listens; known once it has started. */
-  get url(): string {
-    return this.#port.url;
-  }
-
-  get openConnections(): number {
-    return this.#port.openConnections;
-  }
-
-  async start(): Promise<void> {
-    const { host, port, observe } = this.#options;
-    try {
-      await this.#port.listen();
-    } catch (error) {
-      const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      throw collectionWorkerPortUnusable({ host, port, reason }, error);
-    }
-    observe({ kind: 'http.listening', url: this.url });
-  }
-
-  /** Accepts no new connections, completes requests in flight, and closes the rest at the deadline. */
-  drain(deadline: AbortSignal): Promise<void> {
-    return this.#port.drain(deadline);
-  }
-
-  stop(): Promise<void> {
-    return this.#port.stop();
-  }
-
-  #createServer(): Server {
-    const { limits, observe, randomness } = this.#options;
-    const server = createServer(serverOptions(limits));
-    server.on('request', (request, response) => this.#accept(request, response));
-    server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-      if (this.#uploads.isExempt(socket, error.code)) return;
-      const connection = socket as Socket; // of a TCP server
-      this.#port.connections.refuseRest(connection, error, () => {
-        const { code = 'unknown' } = error;
-        const refusal = toUnreadableError(code, limits);
-        const requestId = randomness.uuid();
-        answerUnreadable(connection, refusal, requestId);
-        observe({ kind: 'http.unreadable', requestId, status: refusal.status, reason: code });
-      });
-    });
-    return server;
-  }
-
-  readonly #serveFastLane: FastLaneOptions['serve'] = (request, exchange) => {
+  protected serveFastLane(request: FastLaneRequest, exchange: FastLaneExchange): boolean {
     if (!isForRecords(request.url)) return false;
     this.#serve(new FastLaneWire(request, exchange), undefined);
     return true;
-  };
+  }
 
-  #accept(request: IncomingMessage, response: ServerResponse): void {
+  protected accept(request: IncomingMessage, response: ServerResponse): void {
     if (this.#options.serveProbe(request, response)) return;
     // Only imports may be longer than the limit of other bodies, and take longer.
-    if (isRecordsImport(request.method, request.url)) this.#uploads.begin(request);
+    if (isRecordsImport(request.method, request.url)) this.beginUpload(request);
     this.#serve(new StreamWire(request, response), limitProblem(request, this.#options.limits));
   }
 
   #serve(wire: FastLaneWire | StreamWire, problem: CodedError | undefined): void {
     const { clock, isEnding, requests } = this.#options;
-    const isClosing = this.#port.isClosing;
+    const { isClosing } = this;
     const exchange = new RecordExchange(wire, { startedMs: clock.monotonicMs(), isClosing: isClosing || isEnding() });
     wire.onEnd = (status, hasLeft) => {
       if (hasLeft) exchange.onLeft?.();
