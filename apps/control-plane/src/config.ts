@@ -48,7 +48,7 @@ export const controlPlaneVariables = {
   }),
   workerJoinKey: secret('DROVER_WORKER_JOIN_KEY', {
     about:
-      'An API key that gets the scope `workers:join` at start, for the collection workers that register here. `drover up` makes one. A new key replaces the old one.',
+      'An API key that gets the scope `workers:join` at start, for the collection workers that register here. `drover up` makes one. Keys of earlier starts and of other platforms on the same database stay valid until they are revoked with `drover keys revoke`.',
   }),
   eventBus: oneOf('EVENT_BUS', ['postgres'], {
     default: 'postgres',

@@ -55,7 +55,7 @@ describe('the bootstrap key', () => {
     });
   });
 
-  it('is one of two: that of collection workers registers them and does nothing else, and is replaced by itself', async () => {
+  it('is one of two: that of collection workers registers them and does nothing else, and several are valid', async () => {
     const [admin, before, after] = [newKey(), newKey(), newKey()];
     await withKeyFile(fileOf(admin), async (running) => {
       const register = (key: string) =>
@@ -66,8 +66,9 @@ describe('the bootstrap key', () => {
       await expect(register(before)).resolves.toMatchObject({ incarnation: 1, assignments: [] });
       expect(await statusWith(running, before)).toBe(403);
       await (await startControlPlane(test.url, { DROVER_WORKER_JOIN_KEY: after }, admin)).stop();
-      await eventually(() => expect(register(before)).rejects.toMatchObject({ status: 401 }));
+      // Another platform on the same database has a key of its own: the workers of both go on.
       await expect(register(after)).resolves.toMatchObject({ incarnation: 2 });
+      await expect(register(before)).resolves.toMatchObject({ incarnation: 3 });
       expect(await statusWith(running, admin)).toBe(200);
     });
     await expect(startControlPlane(test.url, { DROVER_WORKER_JOIN_KEY: 'drv_wrong' })).rejects.toThrow(

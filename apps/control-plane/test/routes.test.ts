@@ -96,7 +96,7 @@ describe('the routes of the control plane', () => {
     await expect(client.getReadiness()).resolves.toEqual({ status: 'ready', problems: {} });
     await expect(client.getStatus()).resolves.toMatchObject({
       version: expect.stringMatching(/^\d+\.\d+\.\d+/),
-      database: { version: expect.stringMatching(/^\d+/), schema: { 'control-plane': 2, assignments: 3 } },
+      database: { version: expect.stringMatching(/^\d+/), schema: { 'control-plane': 1, assignments: 3 } },
     });
     await expect(client.getMetrics()).resolves.toMatch(
       /^drover_http_request_seconds_count\{.*route="\/healthz".*\} \d+$/m,

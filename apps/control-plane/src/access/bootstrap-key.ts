@@ -18,15 +18,24 @@ export function bootstrapKeys(
   store: ApiKeyStore,
   observe: Observe<ControlPlaneObservation>,
 ): Lifecycle {
-  const grant = async (key: ParsedApiKey, name: string, held: readonly Scope[]): Promise<void> => {
-    const changed = await store.bootstrap(defaultTenantId, key, { name, scopes: held });
+  const grant = async (
+    key: ParsedApiKey,
+    about: { readonly name: string; readonly scopes: readonly Scope[]; readonly isOnly: boolean },
+  ): Promise<void> => {
+    const changed = await store.bootstrap(defaultTenantId, key, about);
     if (changed)
       observe({ kind: 'access.key-changed', keyId: key.id, tenantId: defaultTenantId, change: 'bootstrapped' });
   };
   return step('bootstrap keys', {
     up: async () => {
-      if (file !== undefined) await grant(await readKey(file), 'bootstrap', scopes);
-      if (workerJoinKey) await grant(parseJoinKey(workerJoinKey), 'collection workers', ['workers:join']);
+      if (file !== undefined) await grant(await readKey(file), { name: 'bootstrap', scopes, isOnly: true });
+      // Another platform on the same database has its own, and its workers go on.
+      if (workerJoinKey)
+        await grant(parseJoinKey(workerJoinKey), {
+          name: 'collection workers',
+          scopes: ['workers:join'],
+          isOnly: false,
+        });
     },
   });
 }

@@ -24,11 +24,5 @@ export const controlPlaneMigrations: Migrations = {
         create index api_keys_of_tenant on drover.api_keys (tenant_id, created_at, id);
         create unique index api_keys_one_bootstrap on drover.api_keys (bootstrap) where bootstrap and revoked_at is null`,
     },
-    {
-      name: 'bootstrap key of collection workers',
-      sql: `
-        drop index drover.api_keys_one_bootstrap;
-        create unique index api_keys_one_bootstrap on drover.api_keys (name) where bootstrap and revoked_at is null`,
-    },
   ],
 };

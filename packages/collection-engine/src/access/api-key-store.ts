@@ -94,32 +94,35 @@ export class ApiKeyStore {
     });
   }
 
-  /** Makes `key` the only bootstrap key of this name and revokes the previous one. Returns whether anything changed. */
+  /**
+   * Stores a key that was made elsewhere. One that `isOnly` becomes the only bootstrap key, and the previous one is revoked. Returns
+   * whether anything changed.
+   */
   bootstrap(
     tenantId: TenantId,
     { id, digest }: ParsedApiKey,
-    { name, scopes }: { readonly name: string; readonly scopes: readonly Scope[] },
+    { name, scopes, isOnly }: { readonly name: string; readonly scopes: readonly Scope[]; readonly isOnly: boolean },
   ): Promise<boolean> {
     return this.#database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.bootstrap-key');
       const [same] = await tx.query(
-        'select 1 as same from drover.api_keys where id = $1 and tenant_id = $2 and digest = $3 and scopes = $4 and name = $5 and bootstrap and revoked_at is null',
-        [id, tenantId, digest, scopes, name],
+        'select 1 as same from drover.api_keys where id = $1 and tenant_id = $2 and digest = $3 and scopes = $4 and name = $5 and bootstrap = $6 and revoked_at is null',
+        [id, tenantId, digest, scopes, name, isOnly],
       );
       if (same) return false;
       const replaced = await tx.query<ApiKeyRow>(
         `update drover.api_keys set revoked_at = now(), generation = generation + 1
-         where bootstrap and revoked_at is null and name = $2 and id <> $1 returning *`,
-        [id, name],
+         where $2 and bootstrap and revoked_at is null and id <> $1 returning *`,
+        [id, isOnly],
       );
       for (const row of replaced) await this.#publishChange(tx, row, true);
       const [row] = await tx.query<ApiKeyRow>(
         `insert into drover.api_keys as key (id, tenant_id, name, digest, scopes, bootstrap)
-         values ($1, $2, $5, $3, $4, true)
-         on conflict (id) do update set tenant_id = excluded.tenant_id, name = excluded.name, digest = excluded.digest, scopes = excluded.scopes, bootstrap = true,
+         values ($1, $2, $5, $3, $4, $6)
+         on conflict (id) do update set tenant_id = excluded.tenant_id, name = excluded.name, digest = excluded.digest, scopes = excluded.scopes, bootstrap = excluded.bootstrap,
            revoked_at = null, expires_at = null, generation = key.generation + 1
          returning *`,
-        [id, tenantId, digest, scopes, name],
+        [id, tenantId, digest, scopes, name, isOnly],
       );
       if (row) await this.#publishChange(tx, row, false);
       return true;
