@@ -26,6 +26,7 @@ export const assignmentReaders: Readers<AssignmentObservation> = {
   'collection-worker.status-changed': {
     level: (o) => (o.status === 'OFFLINE' || o.status === 'FAILED' ? 'warn' : 'info'),
     say: (o) => `collection worker ${o.workerId} is ${o.status}`,
+    isInternal: true,
     metrics: [
       count('drover_collection_worker_changes_total', 'Changes of the status of collection workers', {
         labelNames: ['status'],
