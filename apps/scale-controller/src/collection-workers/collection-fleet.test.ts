@@ -27,6 +27,8 @@ class FleetTrial {
   workers: RegisteredWorker[] = [];
   missing = 0;
   isAway = false;
+  reads = 0;
+  policy = policy;
   #events: SubscribeOptions['handle'] = () => undefined;
   #fleet: CollectionFleet | undefined;
   #token = 0;
@@ -56,6 +58,7 @@ class FleetTrial {
       provider: this.provider,
       reader: {
         read: async () => {
+          this.reads += 1;
           if (this.isAway) throw new Error('the database is away');
           return { workers: this.workers, pools: [{ pool: 'default', missing: this.missing, collections: 2 }] };
         },
@@ -66,7 +69,7 @@ class FleetTrial {
           return { position: 0, close: async () => undefined };
         },
       },
-      policy,
+      policy: this.policy,
       drainWorker: async (workerId) => {
         if (this.isAway) throw new Error('the control plane is away');
         this.drained.push(workerId);
@@ -106,6 +109,24 @@ const begin = async (): Promise<FleetTrial> => {
 afterEach(() => trial.end());
 
 describe('the fleet of collection workers', () => {
+  it('reads nothing while it may start no worker, until one of an earlier leader is to be ended', async () => {
+    trial = new FleetTrial();
+    trial.policy = { ...policy, maxWorkers: 0 };
+    await trial.lead();
+    await trial.clock.advance(60_000);
+    expect(trial.reads).toBe(0);
+
+    trial.policy = policy;
+    trial.missing = 1;
+    await trial.lead();
+    expect(trial.specs).toHaveLength(1);
+    trial.policy = { ...policy, maxWorkers: 0 };
+    const before = trial.reads;
+    await trial.lead();
+    await trial.clock.advance(60_000);
+    expect(trial.reads).toBeGreaterThan(before);
+  });
+
   it('starts a worker as soon as an event says that collections wait, with its name and its pool', async () => {
     await begin();
     expect(trial.specs).toEqual([]);

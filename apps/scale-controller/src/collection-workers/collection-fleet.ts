@@ -95,6 +95,7 @@ export class CollectionFleet {
 
   async #pass(): Promise<void> {
     const { reader, bus, term, policy } = this.#options;
+    if (policy.maxWorkers === 0 && this.#instances.size === 0) return; // it may start none, and has none to end
     this.#subscription ??= await bus.subscribe({
       topics: [collectionCapacityNeeded, workerStatusChanged],
       from: 'now',
