@@ -1,12 +1,9 @@
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { buffer } from 'node:stream/consumers';
 import type { CollectionChangeView, CollectionPlan, CollectionView } from '@drover/contracts';
 import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from '../program.js';
+import { runAnswered } from './answered-program.test.fixture.js';
 
 const orders: CollectionView = {
   id: '01890000-0000-7000-8000-000000000001',
@@ -39,46 +36,26 @@ interface Platform {
 }
 
 /** Runs a command line against a platform with one collection. */
-async function run(argv: readonly string[], { plans = [change, nothing], changes = [], error }: Platform = {}) {
-  const asked: string[] = [];
+function run(argv: readonly string[], { plans = [change, nothing], changes = [], error }: Platform = {}) {
   let polls = 0;
-  const bodies: unknown[] = [];
-  const printed = { stdout: '', stderr: '' };
-  const answerTo = (method: string | undefined, url: string | undefined): unknown => {
+  const answerTo = (method: string, url: string): unknown => {
     if (method === 'POST') return { plans };
     const [running] = changes;
     if (method === 'PUT')
       return { plans, collections: [running ? { ...orders, change: running } : { ...orders, version: 4 }] };
-    if (url?.endsWith('/changes')) return { changes: [changes[polls++]] };
-    if (url?.endsWith('/versions'))
-      return { versions: [{ version: 3, createdAt: orders.updatedAt, createdBy: 'key' }] };
-    if (url?.startsWith('/control/collections?'))
+    if (url.endsWith('/changes')) return { changes: [changes[polls++]] };
+    if (url.endsWith('/versions')) return { versions: [{ version: 3, createdAt: orders.updatedAt, createdBy: 'key' }] };
+    if (url.startsWith('/control/collections?'))
       return url.includes('after=')
         ? { collections: [{ ...orders, name: 'zoo', definition: { ...orders.definition, name: 'zoo' } }] }
         : { collections: [orders], next: 'orders' };
     return orders;
   };
-  const server = createServer((request, response) => {
-    asked.push(`${request.method} ${request.url}`);
-    void buffer(request).then((body) => {
-      if (body.length > 0) bodies.push(JSON.parse(body.toString()));
-      const status = error?.status ?? (request.method === 'DELETE' ? 204 : 200);
-      const answer = error?.body ?? answerTo(request.method, request.url);
-      response.writeHead(status).end(status === 204 ? '' : JSON.stringify(answer));
-    });
+  return runAnswered(argv, (request) => {
+    const [method = '', url = ''] = request.split(' ');
+    if (error) return error;
+    return method === 'DELETE' ? { status: 204 } : { status: 200, body: answerTo(method, url) };
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server that listens
-  const env = { DROVER_URL: `http://127.0.0.1:${port}`, DROVER_API_KEY: 'drv_a_b' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
-  const host = { env, stdin: {}, stdout: stream('stdout'), stderr: stream('stderr'), exitCode: 0 };
-  try {
-    await runProgram(argv, host as unknown as NodeJS.Process); // all that the commands use
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return { ...printed, exitCode: host.exitCode, asked, bodies };
 }
 
 const withFile = (use: (file: string) => Promise<void>): Promise<void> =>

@@ -1,9 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import type { CollectionAssignmentView, CollectionWorkerView } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from '../program.js';
+import { runAnswered, type PlatformAnswer } from './answered-program.test.fixture.js';
 
 const worker: CollectionWorkerView = {
   id: 'one',
@@ -38,7 +35,7 @@ const assignment: CollectionAssignmentView = {
   assignedAt: '2030-01-01T00:00:00.000Z',
 };
 
-function answerTo(line: string): { readonly status: number; readonly body?: unknown } {
+function answerTo(line: string): PlatformAnswer {
   if (line === 'GET /control/workers') return { status: 200, body: { workers: [worker] } };
   if (line.endsWith('/deregister')) return { status: 200, body: { incarnation: 1, heartbeatMs: 1, assignments: [] } };
   if (line.endsWith('/assign')) return { status: 202, body: assignment };
@@ -48,32 +45,7 @@ function answerTo(line: string): { readonly status: number; readonly body?: unkn
 }
 
 /** Runs a command line against a platform with one worker and one collection. */
-async function run(...argv: string[]) {
-  const asked: string[] = [];
-  const bodies: unknown[] = [];
-  const printed = { stdout: '', stderr: '' };
-  const server = createServer((request, response) => {
-    const line = `${request.method} ${request.url}`;
-    asked.push(line);
-    void buffer(request).then((sent) => {
-      if (sent.length > 0) bodies.push(JSON.parse(sent.toString()));
-      const { status, body } = answerTo(line);
-      response.writeHead(status).end(body === undefined ? '' : JSON.stringify(body));
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server that listens
-  const env = { DROVER_URL: `http://127.0.0.1:${port}`, DROVER_API_KEY: 'drv_a_b' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
-  const host = { env, stdin: {}, stdout: stream('stdout'), stderr: stream('stderr'), exitCode: 0 };
-  try {
-    await runProgram(argv, host as unknown as NodeJS.Process); // all that the commands use
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return { ...printed, exitCode: host.exitCode, asked, bodies };
-}
+const run = (...argv: string[]) => runAnswered(argv, answerTo);
 
 const workerLine =
   'one  READY  default  1 of 50 collections  42.0 requests/s  2030-01-01T00:00:00.000Z  http://one:8080';

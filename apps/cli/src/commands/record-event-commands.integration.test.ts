@@ -1,9 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { buffer } from 'node:stream/consumers';
 import type { FailedChangeView, RecordWebhook, WebhookDelivery } from '@drover/contracts';
 import { describe, expect, it } from 'vitest';
-import { runProgram } from '../program.js';
+import { runAnswered } from './answered-program.test.fixture.js';
 
 const id = '01890000-0000-7000-8000-000000000001';
 const webhook: RecordWebhook = {
@@ -56,32 +53,11 @@ function statusOf(request: string): number {
 }
 
 /** Runs a command line against a platform with one webhook and one failed change. */
-async function run(...argv: string[]) {
-  const asked: string[] = [];
-  const bodies: unknown[] = [];
-  const printed = { stdout: '', stderr: '' };
-  const server = createServer((request, response) => {
-    const line = `${request.method} ${request.url}`;
-    asked.push(line);
-    void buffer(request).then((body) => {
-      if (body.length > 0) bodies.push(JSON.parse(body.toString()));
-      const isEmpty = request.method === 'DELETE' || line.endsWith('/retry');
-      response.writeHead(statusOf(line)).end(isEmpty ? '' : JSON.stringify(answerTo(line)));
-    });
+const run = (...argv: string[]) =>
+  runAnswered(argv, (request) => {
+    const isEmpty = request.startsWith('DELETE') || request.endsWith('/retry');
+    return { status: statusOf(request), body: isEmpty ? undefined : answerTo(request) };
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo; // a TCP server that listens
-  const env = { DROVER_URL: `http://127.0.0.1:${port}`, DROVER_API_KEY: 'drv_a_b' };
-  const stream = (name: 'stdout' | 'stderr') => ({ write: (text: string) => (printed[name] += text) });
-  const host = { env, stdin: {}, stdout: stream('stdout'), stderr: stream('stderr'), exitCode: 0 };
-  try {
-    await runProgram(argv, host as unknown as NodeJS.Process); // all that the commands use
-  } finally {
-    server.closeAllConnections();
-    await new Promise((resolve) => server.close(resolve));
-  }
-  return { ...printed, exitCode: host.exitCode, asked, bodies };
-}
 
 describe('drover webhooks', () => {
   it('lists, changes and deletes webhooks', async () => {
