@@ -6,24 +6,20 @@ import {
   FieldCipher,
   PreparedStatements,
 } from '@drover/collection-engine';
-import { Database, DatabaseProbe, schemaVersions } from '@drover/database';
+import { awaitSchema, Database, DatabaseProbe, schemaVersions } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
 import { probes, RequestDurations, requestMetrics } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
-  sleep,
-  step,
-  type Clock,
   type Composition,
   type Lifecycle,
-  type Observe,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
 import { parseCollectionWorkerConfig, recordLimits, recordPortLimits, type CollectionWorkerConfig } from './config.js';
 import { CollectionDirectory } from './directory/collection-directory.js';
-import { collectionWorkerReaders, type CollectionWorkerObservation } from './observations.js';
+import { collectionWorkerReaders } from './observations.js';
 import { composeMembership } from './compose-membership.js';
 import { composeRecordService } from './compose-record-service.js';
 import { RecordRequests } from './serving/record-requests.js';
@@ -96,7 +92,11 @@ export function composeCollectionWorker(
   return {
     life: inOrder('collection worker', [
       database,
-      awaitSchema(database, clock, observe),
+      awaitSchema({
+        isThere: () => hasCollectionTables(database),
+        clock,
+        onWait: () => observe({ kind: 'collections.schema-awaited' }),
+      }),
       probe,
       bus,
       authenticator,
@@ -120,27 +120,14 @@ function endless(draining: AbortController): Lifecycle {
   };
 }
 
-const schemaPollMs = 25;
-
-/** The control plane creates the tables; on one machine both start at the same time. */
-function awaitSchema(database: Database, clock: Clock, observe: Observe<CollectionWorkerObservation>): Lifecycle {
-  const isThere = async (): Promise<boolean> => {
-    const [row] = await database.query<{ exists: boolean }>(
-      `select to_regclass('drover.migrations') is not null as exists`,
-    );
-    if (!row?.exists) return false;
-    const { [collectionMigrations.component]: version = 0 } = await schemaVersions(database);
-    return version >= collectionMigrations.steps.length;
-  };
-  return {
-    ...step('schema', {}),
-    async start(signal) {
-      if (await isThere()) return;
-      observe({ kind: 'collections.schema-awaited' });
-      do await sleep(clock, schemaPollMs, signal);
-      while (!(await isThere()));
-    },
-  };
+/** Whether the control plane has created the tables of collections. */
+async function hasCollectionTables(database: Database): Promise<boolean> {
+  const [row] = await database.query<{ exists: boolean }>(
+    `select to_regclass('drover.migrations') is not null as exists`,
+  );
+  if (!row?.exists) return false;
+  const { [collectionMigrations.component]: version = 0 } = await schemaVersions(database);
+  return version >= collectionMigrations.steps.length;
 }
 
 type DatabaseIo = Pick<ConstructorParameters<typeof Database>[0], 'clock' | 'randomness' | 'observe'>;

@@ -1,23 +1,20 @@
 import { ApiKeyStore, Authenticator } from '@drover/collection-engine';
-import { Database } from '@drover/database';
+import { awaitSchema, Database } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
 import { probes, toErrorAnswer } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
-  sleep,
   step,
-  type Clock,
   type Composition,
   type Lifecycle,
-  type Observe,
   type ProcessDescription,
   type ProcessIo,
 } from '@drover/service-kit';
 import { composeCollectionFront } from './compose-collection-front.js';
 import { gatewayPortLimits, parseGatewayProcessConfig, type GatewayProcessConfig } from './config.js';
 import { controlPlaneAbsent, controlPlaneBroke, controlPlaneUnreachable } from './errors.js';
-import { gatewayReaders, type GatewayObservation } from './observations.js';
+import { gatewayReaders } from './observations.js';
 import { FunctionProxy } from './proxy/function-proxy.js';
 import { Upstream } from './proxy/upstream.js';
 import { GatewayServer } from './server/gateway-server.js';
@@ -76,7 +73,11 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
   return {
     life: inOrder('gateway', [
       database,
-      awaitSchema(database, clock, observe),
+      awaitSchema({
+        isThere: () => hasRouteTables(database),
+        clock,
+        onWait: () => observe({ kind: 'gateway.schema-awaited' }),
+      }),
       bus,
       authenticator,
       functions,
@@ -88,25 +89,12 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
   };
 }
 
-const schemaPollMs = 100;
-
-/** The control plane creates the tables, those of routes last. */
-function awaitSchema(database: Database, clock: Clock, observe: Observe<GatewayObservation>): Lifecycle {
-  const isThere = async (): Promise<boolean> => {
-    const [row] = await database.query<{ exists: boolean }>(
-      `select to_regclass('drover.collection_routes') is not null as exists`,
-    );
-    return row?.exists === true;
-  };
-  return {
-    ...step('schema', {}),
-    async start(signal) {
-      if (await isThere()) return;
-      observe({ kind: 'gateway.schema-awaited' });
-      do await sleep(clock, schemaPollMs, signal);
-      while (!(await isThere()));
-    },
-  };
+/** Whether the control plane has created the tables of routes, its last ones. */
+async function hasRouteTables(database: Database): Promise<boolean> {
+  const [row] = await database.query<{ exists: boolean }>(
+    `select to_regclass('drover.collection_routes') is not null as exists`,
+  );
+  return row?.exists === true;
 }
 
 export const gatewayProcess: ProcessDescription<GatewayProcessConfig> = {

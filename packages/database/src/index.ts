@@ -15,6 +15,7 @@ export { databaseErrors } from './errors.js';
 export { GroupCommit } from './group-commit/group-commit.js';
 export type { GroupCommitBacklog, GroupCommitOptions } from './group-commit/group-commit.js';
 export { databaseMigrations } from './migrations/database-migrations.js';
+export { awaitSchema } from './migrations/await-schema.js';
 export { migrate, schemaVersions } from './migrations/migrate.js';
 export type { Migrations } from './migrations/migrate.js';
 export { databaseReaders } from './observations.js';
