@@ -13,7 +13,7 @@ const shared = {
 
 const localWorker = {
   entryPoints: { 'local-worker': 'packages/dispatchers/dist/local/worker/local-worker.js' },
-  alias: { 'isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
+  alias: { '@drover/isolated-workers': './packages/isolated-workers/dist/worker.js' }, // without the host's side
 };
 
 /**

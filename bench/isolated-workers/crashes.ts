@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import type { WorkerClient } from 'isolated-workers';
+import type { WorkerClient } from '@drover/isolated-workers';
 import { median } from '../harness/statistics.js';
 import { below, times } from '../harness/table.js';
 import type { EchoMessages } from './echo-messages.js';

@@ -1,4 +1,10 @@
-import { childProcess, createWorker, workerThreads, type WorkerClient, type WorkerOptions } from 'isolated-workers';
+import {
+  childProcess,
+  createWorker,
+  workerThreads,
+  type WorkerClient,
+  type WorkerOptions,
+} from '@drover/isolated-workers';
 import type { Echo } from './echo.js';
 import type { EchoMessages } from './echo-messages.js';
 

@@ -106,7 +106,7 @@ import {
   triggerSourceErrors,
   watchedSourceStates,
 } from '@drover/trigger-sources';
-import { poolWorkerStates, workerStates } from 'isolated-workers';
+import { poolWorkerStates, workerStates } from '@drover/isolated-workers';
 import { scalingPage } from './scaling-page.js';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';

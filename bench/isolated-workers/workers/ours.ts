@@ -1,4 +1,4 @@
-import { startWorkerServer } from 'isolated-workers/worker';
+import { startWorkerServer } from '@drover/isolated-workers/worker';
 import type { EchoMessages } from '../echo-messages.js';
 
 const never = new Promise<never>(() => undefined);

@@ -8,7 +8,7 @@ import {
   workerThreads,
   type PoolOptions,
   type WorkerPool,
-} from 'isolated-workers';
+} from '@drover/isolated-workers';
 import { childEnvironment } from '../child-environment.js';
 import type { Attempt, AttemptResult } from '../dispatcher.js';
 import type { FunctionDefinition } from '../function-definition.js';

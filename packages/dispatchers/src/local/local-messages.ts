@@ -1,4 +1,4 @@
-import type { DefineMessages } from 'isolated-workers';
+import type { DefineMessages } from '@drover/isolated-workers';
 
 /**
  * One attempt for a worker. A tuple with the input as JSON text: the host does not parse the input, and every call has the same

@@ -1,4 +1,4 @@
-import { WorkerCrashedError } from 'isolated-workers';
+import { WorkerCrashedError } from '@drover/isolated-workers';
 import { describe, expect, it } from 'vitest';
 import { fromWorkerError } from './to-attempt-result.js';
 

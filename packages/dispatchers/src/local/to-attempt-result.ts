@@ -1,4 +1,4 @@
-import { WorkerCrashedError } from 'isolated-workers';
+import { WorkerCrashedError } from '@drover/isolated-workers';
 import type { AttemptResult } from '../dispatcher.js';
 import type { RunReply } from './local-messages.js';
 

@@ -1,4 +1,4 @@
-import type { HandlerContext } from 'isolated-workers';
+import type { HandlerContext } from '@drover/isolated-workers';
 import type { RunPayload } from '../local-messages.js';
 import type { ReplyExtras } from './to-reply.js';
 import type { CallLogger, LineLog } from './line-log.js';

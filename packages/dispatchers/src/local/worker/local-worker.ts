@@ -1,4 +1,4 @@
-import { startWorkerServer, type HandlerContext } from 'isolated-workers';
+import { startWorkerServer, type HandlerContext } from '@drover/isolated-workers';
 import type { LocalHostMessages, LocalMessages, LocalWorkerData, RunPayload, RunReply } from '../local-messages.js';
 import { LocalCallContext } from './call-context.js';
 import { LineLog } from './line-log.js';
