@@ -24,7 +24,6 @@ describe('an error of the pool', () => {
     outOfMemory: false,
     uptimeMs: 1,
   } as const;
-  const request = { messageType: 'run', attempt: 1, maxAttempts: 1 };
 
   it.each([
     [facts, 'the worker ended with exit code 1 while the handler ran: RangeError: astray'],
@@ -38,7 +37,7 @@ describe('an error of the pool', () => {
       'the worker of the handler was ended because another call blocked its event loop',
     ],
   ])('of a crash says how the worker ended: %#', (crash, message) => {
-    const result = fromWorkerError(new WorkerCrashedError(crash, request));
+    const result = fromWorkerError(new WorkerCrashedError('reason', crash.reason, 'run', 1, 1, crash));
     expect(result).toEqual({ kind: 'failed', code: 'LOCAL_WORKER_CRASHED', message, transient: true });
   });
 });

@@ -1,4 +1,4 @@
-import { WorkerCrashedError, type CrashFacts } from '../types/errors.js';
+import { workerCrashed, type CrashFacts } from '../types/errors.js';
 import type { Middleware } from '../types/messages.js';
 import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
 import { blame, type Blame } from './blame.js';
@@ -269,7 +269,7 @@ export class PendingRequests {
     const { type: messageType, attempt, maxAttempts } = request;
     if (request.settled) return;
     if (attempt >= maxAttempts || request.credit > 0) {
-      return request.reject(new WorkerCrashedError(facts, { messageType, attempt, maxAttempts }));
+      return request.reject(workerCrashed(facts, { messageType, attempt, maxAttempts }));
     }
     request.attempt += 1;
     this.#probation.push(request);

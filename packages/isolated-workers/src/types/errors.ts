@@ -30,20 +30,26 @@ export class WorkerCrashedError extends Error {
   readonly outOfMemory: boolean;
   readonly endedByHost: boolean;
 
+  /** `facts` is what this library knows beyond the reason. Without it the exit code and the signal are those of the reason. */
   constructor(
-    facts: CrashFacts,
-    request: { readonly messageType: string; readonly attempt: number; readonly maxAttempts: number },
+    message: string,
+    reason: ShutdownReason,
+    messageType: string,
+    attempt: number,
+    maxAttempts: number,
+    facts: Partial<Omit<CrashFacts, 'reason'>> = {},
   ) {
-    super(crashSentence(facts, request));
-    this.reason = facts.reason;
-    this.messageType = request.messageType;
-    this.attempt = request.attempt;
-    this.maxAttempts = request.maxAttempts;
+    super(message);
+    this.reason = reason;
+    this.messageType = messageType;
+    this.attempt = attempt;
+    this.maxAttempts = maxAttempts;
     this.pid = facts.pid;
-    this.exitCode = facts.exitCode;
-    this.signal = facts.signal;
-    this.stderr = facts.stderr;
-    this.outOfMemory = facts.outOfMemory;
+    const { code = null, signal = null } = reason.type === 'exit' ? reason : {};
+    this.exitCode = facts.exitCode === undefined ? code : facts.exitCode;
+    this.signal = facts.signal === undefined ? signal : facts.signal;
+    this.stderr = facts.stderr ?? '';
+    this.outOfMemory = facts.outOfMemory ?? false;
     this.endedByHost = facts.endedByHost ?? false;
   }
 }
@@ -120,6 +126,15 @@ export class UnknownMessageError extends Error {
 export class UnsupportedOptionError extends Error {
   override readonly name = 'UnsupportedOptionError';
   readonly code = 'ERR_UNSUPPORTED_OPTION';
+}
+
+/** Returns the error for a request that a worker with this end had started. */
+export function workerCrashed(
+  facts: CrashFacts,
+  request: { readonly messageType: string; readonly attempt: number; readonly maxAttempts: number },
+): WorkerCrashedError {
+  const { messageType, attempt, maxAttempts } = request;
+  return new WorkerCrashedError(crashSentence(facts, request), facts.reason, messageType, attempt, maxAttempts, facts);
 }
 
 function crashSentence(
