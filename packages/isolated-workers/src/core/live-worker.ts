@@ -1,5 +1,7 @@
 import type { Connection } from '../types/driver.js';
 import { UnknownMessageError, WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
+import { startFailure } from './crash-report.js';
+import { startConnection } from './start-connection.js';
 import { fromErrorData, sendError } from './wire/error-data.js';
 import { kind, type HostCallMessage, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { IsolatedWorkerSettings } from './worker-settings.js';
@@ -27,7 +29,7 @@ export class LiveWorker {
     });
     this.ready.catch(() => undefined);
     let late: NodeJS.Timeout | undefined;
-    this.#connection = driver.connect(spec, {
+    this.#connection = startConnection(driver, spec, {
       onMessage: (message) => {
         if (message[0] === kind.ready) {
           clearTimeout(late);
@@ -104,27 +106,6 @@ export class LiveWorker {
     );
     this.#connection.kill();
   }
-}
-
-function startFailure({ exitCode, signal, reason, stderr }: CrashFacts): WorkerUnavailableError {
-  const how =
-    reason.type === 'error' ? reason.error.message : signal !== null ? `signal ${signal}` : `exit code ${exitCode}`;
-  return new WorkerUnavailableError(
-    `The worker ended before it was ready (${how})${stderr.trim() ? `:\n${stderr.trim()}` : ''}`,
-  );
-}
-
-/** Returns the facts of a worker that the driver could not start. */
-export function neverStarted(error: unknown): CrashFacts {
-  return {
-    reason: { type: 'error', error: error instanceof Error ? error : new Error(String(error)) },
-    pid: undefined,
-    exitCode: null,
-    signal: null,
-    stderr: '',
-    outOfMemory: false,
-    uptimeMs: 0,
-  };
 }
 
 /** Runs a host handler for `callHost` and sends its result, unless the worker died meanwhile. */

@@ -1,3 +1,4 @@
+import type { CrashFacts } from '../types/errors.js';
 import type { Logger } from '../types/worker.js';
 import type { LiveWorker } from './live-worker.js';
 
@@ -22,11 +23,7 @@ export class Standby {
     if (this.#spare || this.#stopped) return;
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    try {
-      this.#spare = this.#spawn();
-    } catch (error) {
-      this.#log.warn('spare worker could not be started', { error });
-    }
+    this.#spare = this.#spawn();
   }
 
   /** Returns the spare, if it is alive, and no longer holds it. */
@@ -36,9 +33,10 @@ export class Standby {
     return spare && !spare.isOver ? spare : undefined;
   }
 
-  /** Replaces the spare after a delay if `worker`, which died, was the spare. */
-  recordEnd(worker: LiveWorker): void {
+  /** Replaces the spare after a delay if `worker`, which died or could not be started, was the spare. */
+  recordEnd(worker: LiveWorker, facts: CrashFacts): void {
     if (worker !== this.#spare) return;
+    this.#log.warn('spare worker ended', facts);
     this.#spare = undefined;
     if (this.#stopped) return;
     clearTimeout(this.#timer);

@@ -293,7 +293,9 @@ describe('lives of a worker', () => {
 
   it('leaves no timer behind when the driver cannot even begin', async () => {
     driver.refusal = new Error('EMFILE');
-    expect((await failureOf(open())).message).toBe('EMFILE');
+    const error = await failureOf(open());
+    expect(error).toBeInstanceOf(WorkerUnavailableError);
+    expect(error.cause).toBe(driver.refusal);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -560,6 +562,19 @@ describe('limits of a request', () => {
 });
 
 describe('standby', () => {
+  it('is started later when the system could not start it', async () => {
+    const worker = await open({ standby: true });
+    driver.refusal = Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' });
+    driver.connections[0]?.die(); // the spare takes over, and the next spare cannot be started
+    await turn();
+    await turn();
+    expect(driver.connections).toHaveLength(2);
+    driver.refusal = undefined;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(driver.connections).toHaveLength(3);
+    await worker.close();
+  });
+
   it('answers from the spare at once and starts another', async () => {
     const worker = await open({ ...retry(2), standby: true });
     expect(driver.connections).toHaveLength(2);

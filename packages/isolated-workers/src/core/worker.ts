@@ -6,13 +6,14 @@ import {
   RequestTimeoutError,
   UnsupportedOptionError,
   WorkerClosedError,
-  WorkerUnavailableError,
   type CrashFacts,
+  type WorkerUnavailableError,
 } from '../types/errors.js';
 import { kind } from '../types/wire-message.js';
 import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
 import { maxAttemptsFor } from './blame.js';
-import { answerHostCall, LiveWorker, neverStarted } from './live-worker.js';
+import { unavailableLike, unavailableAfter } from './crash-report.js';
+import { answerHostCall, LiveWorker } from './live-worker.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { PendingRequests } from './pending-requests.js';
@@ -61,6 +62,8 @@ export class WorkerCore {
   #nextTx = 1;
   #cancelRestart: (() => void) | undefined;
   #unavailableUntilMs = 0;
+  /** Why it is unavailable, while it is. */
+  #unavailability: WorkerUnavailableError | undefined;
   #closed: Promise<void> | undefined;
   #isDraining = false;
 
@@ -194,10 +197,8 @@ export class WorkerCore {
 
   #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
     if (this.#isDraining || this.#isClosing) return new WorkerClosedError();
-    if (this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
-      return new WorkerUnavailableError(
-        'The worker died too often and is not restarted until restart.periodMs is over.',
-      );
+    if (this.#unavailability && this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
+      return unavailableLike(this.#unavailability);
     }
     if (this.pending >= this.#settings.maxPending) return new BackpressureError(this.#settings.maxPending);
     if (transfer && transfer.length > 0 && !this.capabilities.transfer) {
@@ -234,7 +235,7 @@ export class WorkerCore {
       },
       onShutdown: (worker, facts) => {
         if (worker === this.#live) this.#died(worker, facts);
-        else this.#standby?.recordEnd(worker);
+        else this.#standby?.recordEnd(worker, facts);
       },
     });
     live.ready.then(
@@ -302,11 +303,7 @@ export class WorkerCore {
     diagnostics.restart.publish({ delayMs });
     const begin = (): void => {
       this.#cancelRestart = undefined;
-      try {
-        this.#live = this.#spawn();
-      } catch (error) {
-        this.#replace(neverStarted(error), false, false);
-      }
+      this.#live = this.#spawn();
     };
     if (delayMs === 0) {
       // Starting a process blocks this thread for some milliseconds, so rejected callers are notified first.
@@ -323,7 +320,9 @@ export class WorkerCore {
     this.#unavailableUntilMs = performance.now() + this.#policy.periodMs;
     const last =
       facts.stderr.trim().split('\n').at(-1) || (facts.reason.type === 'error' ? facts.reason.error.message : '');
-    this.#requests.rejectAll(() => new WorkerUnavailableError(last ? `${why}: ${last}` : why));
+    const error = unavailableAfter(last ? `${why}: ${last}` : why, facts);
+    this.#unavailability = error;
+    this.#requests.rejectAll(() => unavailableLike(error));
   }
 
   #move(to: WorkerState): void {

@@ -1,4 +1,5 @@
-import type { Connection, ConnectionEvents, Driver } from '../types/driver.js';
+import { failedConnection } from '../core/start-connection.js';
+import type { Driver } from '../types/driver.js';
 import type { FaultPlan, InjectedFault } from './fault-plan.js';
 import { FaultyConnection } from './faulty-connection.js';
 
@@ -31,33 +32,7 @@ export function faultyDriver(inner: Driver, plan: FaultPlan): FaultyDriver {
       if (life > refusals)
         return new FaultyConnection({ life, plan, events, report }, (own) => inner.connect(spec, own));
       report({ kind: 'refuse-spawn', life });
-      return refused(events);
+      return failedConnection(new Error('spawn refused: EAGAIN'), events);
     },
-  };
-}
-
-/** Returns a connection without a worker. Its end is reported as that of a process that cannot be started. */
-function refused(events: ConnectionEvents): Connection {
-  const gone = new Promise<void>((resolve) => {
-    setImmediate(() => {
-      events.onShutdown({
-        reason: { type: 'error', error: new Error('spawn refused: EAGAIN') },
-        pid: undefined,
-        exitCode: null,
-        signal: null,
-        stderr: '',
-        outOfMemory: false,
-        uptimeMs: 0,
-      });
-      resolve();
-    });
-  });
-  return {
-    pid: undefined,
-    send: () => undefined,
-    hadStarted: () => false,
-    sample: () => Promise.resolve(undefined),
-    end: () => gone,
-    kill: () => undefined,
   };
 }

@@ -54,10 +54,25 @@ export class WorkerCrashedError extends Error {
   }
 }
 
-/** No worker is available: it did not start, or died too often. */
+/** No worker is available: it did not start, or died too often. `cause` is the error that ended it, if it is known. */
 export class WorkerUnavailableError extends Error {
   override readonly name = 'WorkerUnavailableError';
   readonly code = 'ERR_WORKER_UNAVAILABLE';
+  /** How the last worker ended; null if it was not started, or by a signal. */
+  readonly exitCode: number | null;
+  readonly signal: string | null;
+  /** The last 4 KiB of its standard error. */
+  readonly stderr: string;
+
+  constructor(
+    message: string,
+    { cause, exitCode = null, signal = null, stderr = '' }: Partial<CrashFacts> & { readonly cause?: unknown } = {},
+  ) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.exitCode = exitCode;
+    this.signal = signal;
+    this.stderr = stderr;
+  }
 }
 
 /** The client was closed before the request was answered. */

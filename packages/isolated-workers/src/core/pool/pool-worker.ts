@@ -1,5 +1,6 @@
 import { WorkerCore } from '../worker.js';
-import { WorkerUnavailableError, type CrashFacts } from '../../types/errors.js';
+import type { CrashFacts } from '../../types/errors.js';
+import { unavailableAfter } from '../crash-report.js';
 import { AbandonedRequests } from './abandoned-requests.js';
 import type { WorkerLoad } from './choose-worker.js';
 import type { PoolSettings } from './pool-settings.js';
@@ -193,11 +194,12 @@ export class PoolWorker implements WorkerLoad {
     if (request.isOldest) this.#events.onUnresponsive(this);
   }
 
-  #died({ stderr }: CrashFacts): void {
+  #died(facts: CrashFacts): void {
     // `started` reports a worker that was never ready, with a better reason.
     if (this.state === 'starting' || this.state === 'gone' || this.core.state !== 'unavailable') return;
-    const last = stderr.trim().split('\n').at(-1);
-    this.#lose(new WorkerUnavailableError(`the workers of the pool died too often${last ? `: ${last}` : ''}`), true);
+    const last = facts.stderr.trim().split('\n').at(-1);
+    const why = `The workers of the pool died too often${last ? `: ${last}` : ''}`;
+    this.#lose(unavailableAfter(why, facts), true);
   }
 
   #lose(error: Error, diedTooOften: boolean): void {

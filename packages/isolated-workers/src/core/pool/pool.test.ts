@@ -233,9 +233,9 @@ describe('a pool whose workers do not start', () => {
     });
     driver.refusal = new Error('no processes left');
     const waiting = call('waiting');
-    await turn();
-    expect(waiting.error).toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE', message: 'no processes left' });
-    expect(onUnavailable).toHaveBeenCalledWith(expect.objectContaining({ message: 'no processes left' }), 1_000);
+    await vi.waitFor(() => expect(waiting.error).toBeDefined());
+    expect(waiting.error).toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE', cause: driver.refusal });
+    expect(onUnavailable).toHaveBeenCalledWith(expect.objectContaining({ cause: driver.refusal }), 1_000);
     driver.refusal = undefined;
     await expect(pool.send('refused')).rejects.toMatchObject({ code: 'ERR_WORKER_UNAVAILABLE' });
     await vi.advanceTimersByTimeAsync(1_000);
@@ -244,6 +244,26 @@ describe('a pool whose workers do not start', () => {
     driver.last.answer('later', 1);
     await turn();
     expect(later.value).toBe(1);
+  });
+});
+
+describe('a pool whose worker cannot be started again', () => {
+  it('replaces it later, and the request that waits is answered', async () => {
+    const { driver, call } = await open({ restart: { max: 1 }, replacement: { max: 5, delayMs: 100 } });
+    const first = call('first');
+    await turn();
+    driver.refusal = new Error('EAGAIN');
+    driver.last.start('first');
+    driver.last.die();
+    const waiting = call('waiting');
+    await turn();
+    expect(first.error).toMatchObject({ code: 'ERR_WORKER_CRASHED' });
+    driver.refusal = undefined;
+    await vi.advanceTimersByTimeAsync(1_000);
+    await turn();
+    driver.last.answer('waiting', 1);
+    await turn();
+    expect(waiting.value).toBe(1);
   });
 });
 

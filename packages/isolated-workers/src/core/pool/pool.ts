@@ -3,10 +3,11 @@ import {
   QuarantinedError,
   UnsupportedOptionError,
   WorkerClosedError,
-  WorkerUnavailableError,
+  type WorkerUnavailableError,
 } from '../../types/errors.js';
 import type { PoolStats } from '../../types/pool.js';
 import type { SendOptions } from '../../types/worker.js';
+import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
 import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
@@ -181,8 +182,7 @@ export class PoolCore {
 
   #unavailability(): WorkerUnavailableError | undefined {
     if (!this.#unavailable) return undefined;
-    if (performance.now() < this.#unavailable.untilMs)
-      return new WorkerUnavailableError(this.#unavailable.error.message);
+    if (performance.now() < this.#unavailable.untilMs) return unavailableLike(this.#unavailable.error);
     this.#unavailable = undefined;
     return undefined;
   }
@@ -225,7 +225,7 @@ export class PoolCore {
   #becomeUnavailable(error: Error, forMs: number): void {
     this.#unavailable = { error, untilMs: performance.now() + forMs };
     this.settings.events.onUnavailable?.(error, forMs);
-    for (const request of this.#queue.takeAll()) request.refuse(new WorkerUnavailableError(error.message));
+    for (const request of this.#queue.takeAll()) request.refuse(unavailableLike(error));
     this.#pump();
   }
 

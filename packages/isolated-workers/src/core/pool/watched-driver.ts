@@ -1,6 +1,7 @@
 import type { Driver } from '../../types/driver.js';
 import type { CrashFacts } from '../../types/errors.js';
 import { kind } from '../../types/wire-message.js';
+import { startConnection } from '../start-connection.js';
 
 export interface LifeEvents {
   /** A process or thread is being started. */
@@ -19,7 +20,7 @@ export function watchedDriver(inner: Driver, life: LifeEvents): Driver {
     capabilities: inner.capabilities,
     connect(spec, events) {
       life.onStart();
-      return inner.connect(spec, {
+      return startConnection(inner, spec, {
         onMessage(message) {
           events.onMessage(message);
           if (message[0] === kind.ready) life.onReady();

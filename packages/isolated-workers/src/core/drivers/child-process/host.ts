@@ -74,7 +74,7 @@ class ProcessConnection implements Connection {
     }
     this.pid = this.#child.pid;
     this.#listen(spec);
-    const wire = this.#child.stdio[descriptors.wire] as Socket | null | undefined; // 'pipe' above
+    const wire = this.#socket(descriptors.wire);
     this.#frames = wire ? this.#openWire(wire, spec) : undefined;
   }
 
@@ -110,8 +110,14 @@ class ProcessConnection implements Connection {
     if (this.pid !== undefined && this.#exit === undefined) killGroup(this.pid);
   }
 
-  get #lifeline(): Socket | null | undefined {
-    return this.#child.stdio[descriptors.lifeline] as Socket | null | undefined;
+  get #lifeline(): Socket | undefined {
+    return this.#socket(descriptors.lifeline);
+  }
+
+  /** Undefined when the process could not be started: without free descriptors Node leaves out even the array. */
+  #socket(descriptor: number): Socket | undefined {
+    const stdio = this.#child.stdio as ChildProcess['stdio'] | undefined;
+    return (stdio?.[descriptor] as Socket | null | undefined) ?? undefined; // 'pipe' above
   }
 
   #openWire(wire: Socket, spec: ConnectSpec): FrameStream {
@@ -183,7 +189,7 @@ class ProcessConnection implements Connection {
   }
 
   get #bytesRead(): number {
-    return (this.#child.stdio[descriptors.wire] as Socket | null | undefined)?.bytesRead ?? 0;
+    return this.#socket(descriptors.wire)?.bytesRead ?? 0;
   }
 
   /** Reports the end once. Exit, error and close all lead here; code and signal of the exit take precedence. */
@@ -193,7 +199,7 @@ class ProcessConnection implements Connection {
     clearTimeout(this.#timer);
     this.#closeJournal();
     for (const settle of this.#samples.splice(0)) settle(undefined);
-    for (const stream of this.#child.stdio) stream?.destroy();
+    for (const stream of (this.#child.stdio as ChildProcess['stdio'] | undefined) ?? []) stream?.destroy();
     const stderr = this.#stderr.toString();
     const { code = null, signal = null } = this.#exit ?? {};
     this.#events.onShutdown({
