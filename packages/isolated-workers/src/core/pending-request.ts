@@ -17,8 +17,10 @@ export class PendingRequest {
   wireId = 0;
   /** True when it was sent to a worker in this attempt. */
   delivered = false;
-  /** The time limit that it shares with other requests, if it has one. */
+  /** The time limit of its attempts, if it has one. */
   limit: TimeLimit<PendingRequest> | undefined;
+  /** The deadline of the present attempt; undefined between attempts. */
+  deadline: object | undefined;
   #callbacks: RequestCallbacks | undefined;
   readonly #forget: (request: PendingRequest) => void;
   /** Undefined for most requests. */
@@ -54,6 +56,16 @@ export class PendingRequest {
   detach(): void {
     this.wireId = 0;
     this.delivered = false;
+  }
+
+  /** Stops the clock of an attempt that ended with its worker. */
+  suspendLimit(): void {
+    if (this.deadline) this.limit?.suspend(this);
+  }
+
+  /** Starts the clock of the next attempt. Has no effect in the first one, whose clock runs since `send`. */
+  resumeLimit(): void {
+    if (!this.deadline) this.limit?.add(this);
   }
 
   progress(value: unknown): void {

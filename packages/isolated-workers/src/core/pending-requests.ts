@@ -169,7 +169,10 @@ export class PendingRequests {
     this.#onTrial = false;
     const [lost, free] = partition(bystanders, ({ transfer }) => transfer !== undefined && transfer.length > 0);
     const again = [...free, ...undelivered].filter((request) => !request.settled);
-    for (const request of [...suspects, ...lost, ...again]) request.detach();
+    for (const request of [...suspects, ...lost, ...again]) {
+      request.detach();
+      request.suspendLimit();
+    }
     // Transferred buffers are gone with the worker, whether it had started the request or not.
     return { suspects: [...suspects, ...lost], bystanders: again, abandoned };
   }
@@ -208,6 +211,7 @@ export class PendingRequests {
 
   #transmit(request: PendingRequest): void {
     const { middleware } = this.#options;
+    request.resumeLimit();
     this.#number(request);
     if (middleware.length === 0) return this.#put(request, request.payload);
     const { type, tx, wireId } = request;

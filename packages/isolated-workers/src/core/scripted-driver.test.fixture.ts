@@ -32,6 +32,19 @@ export class ScriptedDriver implements Driver {
   }
 }
 
+/** Its workers get ready in a later microtask, as real ones do. */
+export class LateDriver extends ScriptedDriver {
+  override becomesReady = false;
+  startsByItself = true;
+
+  override connect(...args: Parameters<ScriptedDriver['connect']>): Connection {
+    const connection = super.connect(...args);
+    const { last } = this;
+    if (this.startsByItself) queueMicrotask(() => last.say([kind.ready]));
+    return connection;
+  }
+}
+
 export class ScriptedConnection implements Connection {
   readonly pid: number;
   readonly sent: ToWorker[] = [];

@@ -10,6 +10,7 @@ describe('a time limit', () => {
 
   class Request {
     settled = false;
+    deadline: object | undefined;
     readonly name: string;
     constructor(name: string) {
       this.name = name;
@@ -49,6 +50,21 @@ describe('a time limit', () => {
     vi.advanceTimersByTime(1);
     expect(expired).toEqual(['first', 'third']);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('lets no time count for a suspended item, and the whole time after it is added again', () => {
+    const { add, limit, expired } = open();
+    const first = add('first');
+    add('second');
+    vi.advanceTimersByTime(60);
+    limit.suspend(first);
+    vi.advanceTimersByTime(60);
+    expect(expired).toEqual(['second']);
+    limit.add(first);
+    vi.advanceTimersByTime(99);
+    expect(expired).toEqual(['second']);
+    vi.advanceTimersByTime(1);
+    expect(expired).toEqual(['second', 'first']);
   });
 
   it('starts a new limit for an item that is added while the timer runs for settled ones', () => {

@@ -15,6 +15,7 @@ export interface IsolatedWorkerSettings {
   readonly startupMs: number;
   readonly requestMs: number;
   readonly requestMsByType: ReadonlyMap<string, number>;
+  readonly totalMs: number;
   readonly recycleOnTimeout: boolean;
   readonly unexpectedShutdown: UnexpectedShutdownConfig<unknown> | undefined;
   readonly maxPending: number;
@@ -65,6 +66,7 @@ export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerS
     startupMs: timeout.startup ?? 10_000,
     requestMs: timeout.request ?? 300_000,
     requestMsByType: new Map(Object.entries(timeout.byType ?? {})),
+    totalMs: timeout.total ?? 0,
     recycleOnTimeout: timeout.onTimeout === 'recycle',
     unexpectedShutdown: options.unexpectedShutdown,
     maxPending: options.maxPending ?? 10_000,

@@ -20,7 +20,7 @@ import { PendingRequests } from './pending-requests.js';
 import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
-import { TimeLimits } from './time-limits.js';
+import { TimeLimits, type CallLimits } from './time-limits.js';
 import {
   filteredLogger,
   resolveWorkerOptions,
@@ -76,7 +76,7 @@ export class WorkerCore {
     this.#quarantine = new Quarantine(options.quarantine);
     this.#requests = new PendingRequests({ middleware: options.middleware ?? [], maxConcurrent });
     this.#memory = new MemoryWatch(maxMemoryMb, () => this.#requests.hasSent);
-    this.#limits = new TimeLimits(this.#settings, (request, limitMs) => this.#expire(request, limitMs));
+    this.#limits = new TimeLimits(this.#settings, (request, limitMs, limit) => this.expire(request, limitMs, limit));
     this.#standby = standby ? new Standby(() => this.#spawn(), this.#log) : undefined;
     this.#live = this.#spawn();
   }
@@ -115,7 +115,7 @@ export class WorkerCore {
   request(
     type: string,
     payload: unknown,
-    options: SendOptions,
+    options: SendOptions & CallLimits,
     callbacks: RequestCallbacks,
     credit: number,
   ): PendingRequest {
@@ -156,6 +156,13 @@ export class WorkerCore {
   /** Rejects a request whose caller gave up, and aborts the signal of its handler. */
   abandon(request: PendingRequest, reason: unknown): void {
     this.#requests.abandon(request, reason);
+  }
+
+  /** Rejects a request that exceeded a time limit. */
+  expire(request: PendingRequest, limitMs: number, limit: RequestTimeoutError['limit']): void {
+    const { delivered } = request;
+    this.abandon(request, new RequestTimeoutError(request.type, limitMs, limit));
+    if (this.#settings.recycleOnTimeout && delivered) void this.recycle();
   }
 
   /** True when no request that was sent before this one waits for an answer. */
@@ -212,18 +219,13 @@ export class WorkerCore {
   }
 
   /** Applies the time limit and the caller's signal. */
-  #watch(request: PendingRequest, { timeout, signal }: SendOptions): void {
-    this.#limits.watch(request, timeout);
+  #watch(request: PendingRequest, options: SendOptions & CallLimits): void {
+    this.#limits.watch(request, options);
+    const { signal } = options;
     if (!signal) return;
     const giveUp = (): void => this.abandon(request, signal.reason);
     signal.addEventListener('abort', giveUp, { once: true });
     request.onSettled(() => signal.removeEventListener('abort', giveUp));
-  }
-
-  #expire(request: PendingRequest, limitMs: number): void {
-    const { delivered } = request;
-    this.abandon(request, new RequestTimeoutError(request.type, limitMs));
-    if (this.#settings.recycleOnTimeout && delivered) void this.recycle();
   }
 
   #spawn(): LiveWorker {

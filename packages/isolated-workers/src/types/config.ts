@@ -25,9 +25,12 @@ export type UnexpectedShutdownConfig<Defs> = UnexpectedShutdownStrategy & {
 export interface TimeoutConfig<Defs> {
   /** From the start of a worker to its `startWorkerServer`; 10 s by default. */
   readonly startup?: number;
-  /** For one request; 5 min by default. */
+  /** For one attempt of a request: from `send`, and anew when it is sent again after a crash. 5 min by default. */
   readonly request?: number;
+  /** The same for single messages. */
   readonly byType?: { readonly [Type in MessageType<Defs>]?: number };
+  /** For a request in all, from `send` to the answer, with restarts and all attempts. No limit by default. */
+  readonly total?: number;
   /** What happens to the worker of a request that timed out: `recycle` ends it, because it may be stuck. */
   readonly onTimeout?: 'keep' | 'recycle';
 }

@@ -85,17 +85,20 @@ export class WorkerClosedError extends Error {
   }
 }
 
-/** The request exceeded its time limit. */
+/** The request exceeded a time limit. */
 export class RequestTimeoutError extends Error {
   override readonly name = 'RequestTimeoutError';
   readonly code = 'ERR_REQUEST_TIMEOUT';
   readonly messageType: string;
   readonly timeoutMs: number;
+  /** Which limit: `timeout`, for one attempt, or `totalTimeout`, for all attempts together. */
+  readonly limit: 'attempt' | 'total';
 
-  constructor(messageType: string, timeoutMs: number) {
-    super(`'${messageType}' was not answered within ${timeoutMs} ms`);
+  constructor(messageType: string, timeoutMs: number, limit: 'attempt' | 'total' = 'attempt') {
+    super(`'${messageType}' was not answered within ${timeoutMs} ms${limit === 'total' ? ' in all attempts' : ''}`);
     this.messageType = messageType;
     this.timeoutMs = timeoutMs;
+    this.limit = limit;
   }
 }
 

@@ -52,7 +52,7 @@ export interface WorkerOptions<
   readonly maxHeapMb?: number;
   /** Resident memory in MiB above which the worker is killed, even while it processes a request; processes only. */
   readonly maxMemoryMb?: number;
-  /** One limit for every request in milliseconds, or separate limits. */
+  /** One limit in milliseconds for every attempt of a request, or separate limits. */
   readonly timeout?: number | TimeoutConfig<Defs>;
   readonly unexpectedShutdown?: UnexpectedShutdownConfig<Defs>;
   readonly restart?: RestartConfig;
@@ -83,8 +83,10 @@ export interface WorkerOptions<
 export interface SendOptions<Progress = unknown> {
   /** Cancels the request: the promise rejects with the reason, and the handler's signal aborts. */
   readonly signal?: AbortSignal;
-  /** Time limit in milliseconds; 0 means none. */
+  /** Time limit of an attempt in milliseconds; 0 means none. It counts anew when the request is sent again after a crash. */
   readonly timeout?: number;
+  /** Time limit of the request in all, with restarts and all attempts; 0 means none. */
+  readonly totalTimeout?: number;
   readonly onProgress?: (progress: Progress) => void;
   /** Buffers of the payload to transfer; needs the capability `transfer`. A request that transfers buffers is not retried. */
   readonly transfer?: readonly ArrayBuffer[];

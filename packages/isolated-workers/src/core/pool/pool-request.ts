@@ -6,6 +6,7 @@ import {
 } from '../../types/errors.js';
 import type { SendOptions } from '../../types/worker.js';
 import type { PendingRequest, RequestCallbacks } from '../pending-request.js';
+import { isLimit } from '../time-limits.js';
 import type { AssignedRequest, PoolWorker } from './pool-worker.js';
 
 export interface PoolRequestEvents {
@@ -41,7 +42,9 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
   #callbacks: RequestCallbacks | undefined;
   #worker: PoolWorker | undefined;
   #inner: PendingRequest | undefined;
+  /** When the time of the first attempt is over, for a request that waited; later attempts have the limit anew. */
   #deadlineMs: number | undefined;
+  #totalTimer: NodeJS.Timeout | undefined;
   #stopWaiting: (() => void) | undefined;
   #isAbandoned = false;
 
@@ -58,7 +61,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
   ) {
     this.type = facts.type;
     this.payload = facts.payload;
-    this.#options = facts.options;
+    this.#options = facts.options.totalTimeout === undefined ? facts.options : { ...facts.options, totalTimeout: 0 };
     this.#limitMs = facts.limitMs;
     this.#credit = facts.credit;
     this.#callbacks = callbacks;
@@ -71,13 +74,22 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
     return this.#inner !== undefined && this.#worker?.core.isOldest(this.#inner) === true;
   }
 
+  /** Starts the time limit of all attempts together, wherever the request is. */
+  limitTotal(limitMs: number): void {
+    this.#totalTimer = setTimeout(() => {
+      if (this.#inner) this.#worker?.core.expire(this.#inner, limitMs, 'total');
+      else this.abandon(new RequestTimeoutError(this.type, limitMs, 'total'));
+    }, limitMs);
+    this.#totalTimer.unref(); // workers keep the process alive while a caller waits
+  }
+
   /** Begins to wait in the queue. */
   wait(): void {
     const { signal } = this.#options;
     const giveUp = (): void => this.#leave(signal?.reason);
     signal?.addEventListener('abort', giveUp, { once: true });
     let timer: NodeJS.Timeout | undefined;
-    if (this.#limitMs > 0) {
+    if (isLimit(this.#limitMs)) {
       const nowMs = performance.now();
       this.#deadlineMs ??= nowMs + this.#limitMs;
       const late = (): void => this.#leave(new RequestTimeoutError(this.type, this.#limitMs));
@@ -100,8 +112,10 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
     const worker = this.#worker;
     if (!worker || !this.#callbacks) return; // the caller gave up in the same turn
     if (worker.state === 'gone') return this.#giveBack();
-    const leftMs = this.#deadlineMs === undefined ? undefined : Math.max(1, this.#deadlineMs - performance.now());
-    const options = leftMs === undefined ? this.#options : { ...this.#options, timeout: leftMs };
+    const options =
+      this.#deadlineMs === undefined
+        ? this.#options
+        : { ...this.#options, firstAttemptMs: Math.max(1, this.#deadlineMs - performance.now()) };
     const inner = worker.core.request(this.type, this.payload, options, this, this.#credit);
     if (!inner.settled) this.#inner = inner;
   }
@@ -139,11 +153,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
     if (error instanceof WorkerCrashedError)
       this.#events.onKilled(this, this.#worker?.loadAtDeath === 1 ? attempt : attempt - 1);
     if (error instanceof QuarantinedError) this.#events.onKilled(this, error.kills);
-    const reported =
-      error instanceof RequestTimeoutError && this.#deadlineMs !== undefined
-        ? new RequestTimeoutError(this.type, this.#limitMs)
-        : error;
-    this.#settle()?.reject(reported);
+    this.#settle()?.reject(error);
     if (this.#isAbandoned && this.#worker) this.#events.onReleased(this.#worker);
     else this.#release();
   }
@@ -163,6 +173,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
 
   #giveBack(): void {
     this.#release();
+    this.#deadlineMs = undefined;
     this.#events.onReturned(this);
   }
 
@@ -186,6 +197,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
   #settle(): RequestCallbacks | undefined {
     const callbacks = this.#callbacks;
     this.#callbacks = undefined;
+    clearTimeout(this.#totalTimer);
     return callbacks;
   }
 }

@@ -78,10 +78,14 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     finishMs,
     replacement,
     events,
-    // The queue of the pool is bounded; a worker accepts whatever the pool assigns to it.
-    workerOptions: { ...workerOptions, maxPending: Number.POSITIVE_INFINITY },
+    // The pool bounds its queue and watches the total time; a worker accepts whatever the pool assigns to it.
+    workerOptions: { ...workerOptions, timeout: withoutTotal(options.timeout), maxPending: Number.POSITIVE_INFINITY },
     worker: resolveWorkerOptions(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),
   };
+}
+
+function withoutTotal(timeout: AnyPoolOptions['timeout'] = {}): NonNullable<AnyWorkerOptions['timeout']> {
+  return typeof timeout === 'number' ? timeout : { ...timeout, total: 0 };
 }
 
 export function expectCounts(values: Readonly<Record<string, number>>): void {

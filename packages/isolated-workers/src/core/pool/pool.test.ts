@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { ScriptedDriver, type ScriptedConnection } from '../scripted-driver.test.fixture.js';
+import { LateDriver, type ScriptedConnection } from '../scripted-driver.test.fixture.js';
 import { kind } from '../../types/wire-message.js';
-import type { Connection } from '../../types/driver.js';
 import type { PoolOptions, WorkerPool } from '../../types/pool.js';
 import { createPool } from './create-pool.js';
 
@@ -17,19 +16,6 @@ afterEach(async () => {
   await Promise.all(pools.map((pool) => pool.close()));
   pools = [];
 });
-
-/** Its workers get ready in a later microtask, as real ones do. */
-class LateDriver extends ScriptedDriver {
-  override becomesReady = false;
-  startsByItself = true;
-
-  override connect(...args: Parameters<ScriptedDriver['connect']>): Connection {
-    const connection = super.connect(...args);
-    const { last } = this;
-    if (this.startsByItself) queueMicrotask(() => last.say([kind.ready]));
-    return connection;
-  }
-}
 
 /** A pool whose workers the test plays. */
 async function open(options: Partial<PoolOptions<Messages>> = {}) {

@@ -10,6 +10,7 @@ import type { SendOptions } from '../../types/worker.js';
 import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
+import { isLimit } from '../time-limits.js';
 import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
 import { PoolQueue } from './pool-queue.js';
 import { PoolRequest, type PoolRequestEvents } from './pool-request.js';
@@ -106,6 +107,8 @@ export class PoolCore {
       request.refuse(refusal);
       return request;
     }
+    const totalMs = options.totalTimeout ?? worker.totalMs;
+    if (isLimit(totalMs)) request.limitTotal(totalMs);
     const nowMs = performance.now();
     const free = this.#queue.length === 0 ? this.#choose(0, nowMs) : undefined;
     if (free) {
