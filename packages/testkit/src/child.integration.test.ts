@@ -83,8 +83,11 @@ describe('isAlive', () => {
   });
 
   it.runIf(process.platform === 'linux')('does not take a zombie for alive', async () => {
-    // The subshell becomes `sleep`, which never asks what became of the child that it inherited.
-    const child = start('(sh -c "exit 0" & echo "pid $!"; exec sleep 60)');
+    // The subshell becomes `sleep`, which never asks what became of the child that it inherited. The child ends after that: a
+    // shell would ask.
+    const child = start(
+      '(sh -c \'until grep -q sleep "/proc/$PPID/comm"; do sleep 0.01; done\' & echo "pid $!"; exec sleep 60)',
+    );
     const zombie = Number((await child.line(/^pid/)).slice(4));
     await eventually(() => !isAlive(zombie));
     expect(() => process.kill(zombie, 0)).not.toThrow();
