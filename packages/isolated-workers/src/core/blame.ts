@@ -16,9 +16,11 @@ export interface Blame {
 export function blame(sent: readonly PendingRequest[], hadStarted: (wireId: number) => boolean | undefined): Blame {
   const verdicts = sent.map((request) => hadStarted(request.wireId));
   if (verdicts.includes(undefined)) return { bystanders: [], suspects: sent };
-  const started = sent.filter((_, index) => verdicts[index]);
-  const suspects = started.length > 0 ? started : sent.slice(0, 1);
-  return { suspects, bystanders: sent.filter((request) => !suspects.includes(request)) };
+  if (!verdicts.includes(true)) return { suspects: sent.slice(0, 1), bystanders: sent.slice(1) };
+  return {
+    suspects: sent.filter((_, index) => verdicts[index]),
+    bystanders: sent.filter((_, index) => !verdicts[index]),
+  };
 }
 
 /** Returns the strategy for a message. Checks own properties: a message may be called `constructor` or `toString`. */

@@ -1,7 +1,8 @@
+import type { Queueable, QueuePlace } from './request-queue.js';
 import type { TimeLimit } from './time-limit.js';
 
 /** A request from `send` to its settlement, across all attempts. */
-export class PendingRequest {
+export class PendingRequest implements Queueable<PendingRequest> {
   readonly type: string;
   /** Cleared at settlement, so that remaining references to the request do not keep it in memory. */
   payload: unknown;
@@ -11,6 +12,8 @@ export class PendingRequest {
   readonly transfer: readonly ArrayBuffer[] | undefined;
   /** The initial credit of a stream; 0 for other requests. */
   readonly credit: number;
+  readonly priority: number;
+  place: QueuePlace<PendingRequest> | undefined;
   /** The attempt number, from 1. */
   attempt = 1;
   /** Its id on the wire in this attempt; 0 while it waits. */
@@ -34,6 +37,7 @@ export class PendingRequest {
     this.traceparent = facts.traceparent;
     this.transfer = facts.transfer;
     this.credit = facts.credit;
+    this.priority = facts.priority;
     this.#callbacks = callbacks;
     this.#forget = forget;
   }
@@ -106,6 +110,7 @@ export interface RequestFacts {
   readonly traceparent: string | undefined;
   readonly transfer: readonly ArrayBuffer[] | undefined;
   readonly credit: number;
+  readonly priority: number;
 }
 
 export interface RequestCallbacks {

@@ -5,6 +5,8 @@ import { blame, type Blame } from './blame.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';
+import { RequestQueue } from './request-queue.js';
+import { SlicedRejections, sliceSize } from './sliced-rejections.js';
 import { reviveError } from './wire/error-data.js';
 
 export interface PendingRequestsOptions {
@@ -32,14 +34,16 @@ interface LostRequests extends Blame {
  * - `#finishing`: answered, and in the incoming middleware.
  * - `#probation`: suspected of having killed a worker, with attempts left. Sent one at a time with nothing beside it
  *   (`#onTrial`), so that a request which kills its worker is found out and the others are answered.
+ * - `#doomed`: about to be rejected, a slice of them in each turn of the event loop.
  *
  * A request whose caller gave up is settled, but stays in `#givenUp` until the worker has answered it: if the worker dies
  * first, this request may be the cause, and no other request is to blame.
  */
 export class PendingRequests {
   readonly #options: PendingRequestsOptions;
-  readonly #waiting: PendingRequest[] = [];
-  readonly #probation: PendingRequest[] = [];
+  readonly #waiting = new RequestQueue<PendingRequest>();
+  readonly #probation = new RequestQueue<PendingRequest>();
+  readonly #doomed = new SlicedRejections();
   readonly #sent = new Map<number, PendingRequest>();
   readonly #givenUp = new Map<number, AbandonedRequest>();
   readonly #finishing = new Set<PendingRequest>();
@@ -47,6 +51,10 @@ export class PendingRequests {
   #worker: LiveWorker | undefined;
   #nextId = 1;
   #onTrial = false;
+  /** True while `#pump` runs. Requests that settle meanwhile must not start it again: one call for each would overflow the stack. */
+  #isPumping = false;
+  /** Set while further requests are sent in the next turn. */
+  #resume: NodeJS.Immediate | undefined;
   #whenEmpty: (() => void)[] = [];
 
   constructor(options: PendingRequestsOptions) {
@@ -54,7 +62,7 @@ export class PendingRequests {
   }
 
   get size(): number {
-    return this.#waiting.length + this.#probation.length + this.#sent.size + this.#finishing.size;
+    return this.#waiting.length + this.#probation.length + this.#sent.size + this.#finishing.size + this.#doomed.size;
   }
 
   /** True while a worker has requests to answer. */
@@ -63,6 +71,9 @@ export class PendingRequests {
   }
 
   add(request: PendingRequest): void {
+    // Most requests do not wait, and a place in the queue would be an allocation.
+    if (this.#waiting.length === 0 && this.#probation.length === 0 && !this.#isPumping && this.#hasRoom)
+      return this.#transmit(request);
     this.#waiting.push(request);
     this.#pump();
   }
@@ -130,13 +141,11 @@ export class PendingRequests {
   /** Removes a request that is settled. One function for all requests: a closure for each would cost an allocation. */
   readonly remove = (request: PendingRequest): void => {
     if (request.wireId !== 0) this.#sent.delete(request.wireId);
-    else if (!this.#finishing.delete(request)) {
-      removeFrom(this.#waiting, request);
-      removeFrom(this.#probation, request);
-    }
+    else if (!this.#waiting.remove(request) && !this.#probation.remove(request) && !this.#doomed.remove(request))
+      this.#finishing.delete(request);
     if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
     if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
-    else if (this.#whenEmpty.length > 0 && this.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    if (this.#whenEmpty.length > 0 && this.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
   };
 
   /** Resolves when no request is pending, or when the deadline aborts. */
@@ -179,34 +188,54 @@ export class PendingRequests {
 
   /** Queues bystanders again at no cost to them; rejects suspects, or puts them on probation while attempts are left. */
   requeue({ suspects, bystanders, abandoned }: LostRequests, facts: CrashFacts): void {
-    this.#waiting.unshift(...bystanders);
-    for (const request of suspects) this.#judge(request, facts);
+    for (const request of bystanders.toReversed()) this.#waiting.putBack(request);
+    const doomed = suspects.filter((request) => !this.#hasAnotherAttempt(request));
+    this.#doomed.add(doomed, ({ type: messageType, attempt, maxAttempts }) => {
+      return workerCrashed(facts, { messageType, attempt, maxAttempts });
+    });
     for (const { callbacks } of abandoned) callbacks.onHandlerEnded?.();
   }
 
   rejectAll(makeError: () => Error): void {
-    const all = [...this.#sent.values(), ...this.#finishing, ...this.#probation, ...this.#waiting];
+    const sent = [...this.#sent.values()];
+    for (const request of sent) request.detach();
+    const all = [...sent, ...this.#finishing, ...this.#probation.takeAll(), ...this.#waiting.takeAll()];
     this.#sent.clear();
     this.#finishing.clear();
-    this.#probation.length = 0;
-    this.#waiting.length = 0;
-    for (const request of all) request.reject(makeError());
+    this.#doomed.add(all, makeError);
   }
 
-  /** Sends what may be sent: one request from probation alone, otherwise all that wait. */
+  /** Sends what may be sent: one request from probation alone, otherwise all that wait, a slice of them in each turn. */
   #pump(): void {
-    if (!this.#worker || this.#onTrial) return;
-    const suspect = this.#probation[0];
-    if (suspect) {
-      if (this.#sent.size > 0) return;
-      this.#probation.shift();
-      this.#onTrial = true;
-      return this.#transmit(suspect);
+    if (this.#isPumping || this.#resume) return;
+    this.#isPumping = true;
+    let sent = 0;
+    for (let next = this.#takeNext(); next; next = this.#takeNext()) {
+      this.#transmit(next);
+      sent += 1;
+      if (sent < sliceSize) continue;
+      this.#resume = setImmediate(this.#resumePump);
+      break;
     }
-    while (this.#waiting.length > 0 && this.#sent.size < this.#options.maxConcurrent && this.#worker) {
-      const next = this.#waiting.shift();
-      if (next) this.#transmit(next);
-    }
+    this.#isPumping = false;
+  }
+
+  readonly #resumePump = (): void => {
+    this.#resume = undefined;
+    this.#pump();
+  };
+
+  get #hasRoom(): boolean {
+    return this.#worker !== undefined && !this.#onTrial && this.#sent.size < this.#options.maxConcurrent;
+  }
+
+  /** Returns the request that may be sent now, if any. */
+  #takeNext(): PendingRequest | undefined {
+    if (!this.#hasRoom) return undefined;
+    if (this.#probation.length === 0) return this.#waiting.shift();
+    if (this.#sent.size > 0) return undefined;
+    this.#onTrial = true;
+    return this.#probation.shift();
   }
 
   #transmit(request: PendingRequest): void {
@@ -269,14 +298,12 @@ export class PendingRequests {
     );
   }
 
-  #judge(request: PendingRequest, facts: CrashFacts): void {
-    const { type: messageType, attempt, maxAttempts } = request;
-    if (request.settled) return;
-    if (attempt >= maxAttempts || request.credit > 0) {
-      return request.reject(workerCrashed(facts, { messageType, attempt, maxAttempts }));
-    }
+  /** Puts a suspect on probation while attempts are left. Streams have one attempt. */
+  #hasAnotherAttempt(request: PendingRequest): boolean {
+    if (request.settled || request.attempt >= request.maxAttempts || request.credit > 0) return false;
     request.attempt += 1;
     this.#probation.push(request);
+    return true;
   }
 }
 

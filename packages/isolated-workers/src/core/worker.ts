@@ -18,6 +18,7 @@ import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { PendingRequests } from './pending-requests.js';
 import { Quarantine } from './quarantine.js';
+import { unusablePriority } from './request-queue.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
 import { TimeLimits, type CallLimits } from './time-limits.js';
@@ -128,6 +129,7 @@ export class WorkerCore {
         traceparent: options.traceparent ?? this.#options.traceparent?.(),
         transfer: options.transfer,
         credit,
+        priority: options.priority ?? 0,
       },
       callbacks,
       this.#requests.remove,
@@ -198,11 +200,11 @@ export class WorkerCore {
     this.#requests.rejectAll(() => new WorkerClosedError());
     this.#limits.stop();
     const { closeGraceMs } = this.#settings;
-    await Promise.all([this.#live.end(closeGraceMs), this.#standby?.end(closeGraceMs)]);
+    await Promise.all([this.#live.end(closeGraceMs), this.#standby?.end(closeGraceMs), this.#requests.empty()]);
     this.#move('closed');
   }
 
-  #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
+  #refusal(type: string, payload: unknown, { transfer, priority }: SendOptions): Error | undefined {
     if (this.#isDraining || this.#isClosing) return new WorkerClosedError();
     if (this.#unavailability && this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
       return unavailableLike(this.#unavailability);
@@ -213,7 +215,8 @@ export class WorkerCore {
         `The driver ${this.#settings.driver.name} cannot transfer. Omit transfer or use workerThreads.`,
       );
     }
-    if (this.#quarantine.isEmpty) return undefined;
+    const unusable = unusablePriority(priority);
+    if (unusable || this.#quarantine.isEmpty) return unusable;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }

@@ -91,6 +91,11 @@ export interface SendOptions<Progress = unknown> {
   /** Buffers of the payload to transfer; needs the capability `transfer`. A request that transfers buffers is not retried. */
   readonly transfer?: readonly ArrayBuffer[];
   readonly traceparent?: string;
+  /**
+   * Where requests wait for a worker, those of a higher priority go first; equal ones in the order of `send`. Any finite
+   * number; 0 by default. A single worker lets requests wait only with `maxConcurrent`.
+   */
+  readonly priority?: number;
 }
 
 /** Options of one stream. */

@@ -6,6 +6,7 @@ import {
 } from '../../types/errors.js';
 import type { SendOptions } from '../../types/worker.js';
 import type { PendingRequest, RequestCallbacks } from '../pending-request.js';
+import type { Queueable, QueuePlace } from '../request-queue.js';
 import { isLimit } from '../time-limits.js';
 import type { AssignedRequest, PoolWorker } from './pool-worker.js';
 
@@ -29,9 +30,11 @@ export interface PoolRequestEvents {
  * - abandoned: settled, because the caller gave up, but the handler runs: it occupies its worker until the handler ends.
  * - settled, and without a worker.
  */
-export class PoolRequest implements RequestCallbacks, AssignedRequest {
+export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable<PoolRequest> {
   readonly type: string;
   readonly payload: unknown;
+  readonly priority: number;
+  place: QueuePlace<PoolRequest> | undefined;
   readonly onProgress: RequestCallbacks['onProgress'];
   readonly onItem: RequestCallbacks['onItem'];
   readonly #options: SendOptions;
@@ -61,6 +64,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
   ) {
     this.type = facts.type;
     this.payload = facts.payload;
+    this.priority = facts.options.priority ?? 0;
     this.#options = facts.options.totalTimeout === undefined ? facts.options : { ...facts.options, totalTimeout: 0 };
     this.#limitMs = facts.limitMs;
     this.#credit = facts.credit;
@@ -116,8 +120,12 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
       this.#deadlineMs === undefined
         ? this.#options
         : { ...this.#options, firstAttemptMs: Math.max(1, this.#deadlineMs - performance.now()) };
-    const inner = worker.core.request(this.type, this.payload, options, this, this.#credit);
-    if (!inner.settled) this.#inner = inner;
+    try {
+      const inner = worker.core.request(this.type, this.payload, options, this, this.#credit);
+      if (!inner.settled) this.#inner = inner;
+    } catch (error) {
+      this.reject(error); // by a `txIdGenerator` or `traceparent` of the caller
+    }
   }
 
   grant(items: number): void {
@@ -135,7 +143,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest {
   }
 
   /** Rejects a request that has no worker and gets none. */
-  refuse(error: Error): void {
+  refuse(error: unknown): void {
     this.#stopWaiting?.();
     this.#settle()?.reject(error);
   }

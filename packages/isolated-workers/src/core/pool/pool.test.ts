@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LateDriver, type ScriptedConnection } from '../scripted-driver.test.fixture.js';
 import { kind } from '../../types/wire-message.js';
+import { SerializationError } from '../../types/errors.js';
 import type { PoolOptions, WorkerPool } from '../../types/pool.js';
 import { createPool } from './create-pool.js';
 
@@ -250,6 +251,66 @@ describe('a pool whose worker cannot be started again', () => {
     driver.last.answer('waiting', 1);
     await turn();
     expect(waiting.value).toBe(1);
+  });
+});
+
+describe('requests that wait for a worker of a pool', () => {
+  it('fail one after the other when they cannot be serialized, and those behind them are answered', async () => {
+    const { pool, driver, call } = await open({ concurrencyPerWorker: 1 });
+    const good = call('good');
+    await turn();
+    const { last } = driver;
+    const send = last.send.bind(last);
+    last.send = (message) => {
+      if (message[2] === 'bad') throw new SerializationError('A function cannot be cloned.');
+      send(message);
+    };
+    const bad = Array.from({ length: 3_000 }, () => call('bad'));
+    const behind = call('behind');
+    last.answer('good', 1);
+    await turn();
+    last.answer('behind', 2);
+    await turn();
+    expect([good.value, behind.value]).toEqual([1, 2]);
+    expect(bad.filter(({ error }) => error instanceof SerializationError)).toHaveLength(3_000);
+    expect(pool.stats()).toMatchObject({ busy: 0, pending: 0 });
+  });
+
+  it('fail alone when the id or the trace context of a request cannot be made', async () => {
+    const { driver, call } = await open({
+      concurrencyPerWorker: 1,
+      txIdGenerator: ({ type }) => {
+        if (type === 'bad') throw new Error('no id');
+        return type;
+      },
+    });
+    const [good, bad, behind] = [call('good'), call('bad'), call('behind')];
+    await turn();
+    driver.last.answer('good', 1);
+    await turn();
+    driver.last.answer('behind', 2);
+    await turn();
+    expect([good.value, bad.error, behind.value]).toEqual([1, new Error('no id'), 2]);
+  });
+
+  it('leave in the order of their priority', async () => {
+    const { pool, driver } = await open({ concurrencyPerWorker: 1 });
+    const send = (type: string, priority?: number): Promise<unknown> =>
+      pool.send(type, undefined, priority === undefined ? {} : { priority });
+    const answers = [send('first'), send('low', -1), send('normal'), send('high', 2), send('also high', 2)];
+    await turn();
+    for (const type of ['high', 'also high', 'first', 'normal', 'low']) {
+      expect(types(driver.last).at(-1)).toBe(type);
+      driver.last.answer(type, type);
+      await turn();
+    }
+    expect(await Promise.all(answers)).toEqual(['first', 'low', 'normal', 'high', 'also high']);
+  });
+
+  it('reject with the very reason of a signal that is aborted already', async () => {
+    const { pool } = await open();
+    const reason = { code: 42 };
+    await expect(pool.send('never', undefined, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
   });
 });
 

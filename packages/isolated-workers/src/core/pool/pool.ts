@@ -10,9 +10,9 @@ import type { SendOptions } from '../../types/worker.js';
 import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
+import { RequestQueue, unusablePriority } from '../request-queue.js';
 import { isLimit } from '../time-limits.js';
 import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
-import { PoolQueue } from './pool-queue.js';
 import { PoolRequest, type PoolRequestEvents } from './pool-request.js';
 import type { PoolWorker } from './pool-worker.js';
 import { expectCounts, settlePool, type AnyPoolOptions, type PoolSettings } from './pool-settings.js';
@@ -25,13 +25,15 @@ import { WorkerSet } from './worker-set.js';
  */
 export class PoolCore {
   readonly settings: PoolSettings;
-  readonly #queue = new PoolQueue<PoolRequest>();
+  readonly #queue = new RequestQueue<PoolRequest>();
   readonly #workers: WorkerSet;
   readonly #quarantine: Quarantine;
   readonly #requestEvents: PoolRequestEvents;
   #unavailable: { readonly error: Error; readonly untilMs: number } | undefined;
   #lastLoss: Error | undefined;
   #accepting = true;
+  /** True while `#dispatch` runs: a request that fails at once must not start it again within itself. */
+  #isDispatching = false;
   #closed: Promise<void> | undefined;
   #whenQuiet: (() => void)[] = [];
   #whenChanged: (() => void)[] = [];
@@ -102,6 +104,10 @@ export class PoolCore {
     const { worker, maxPending, minIdle, distribution } = this.settings;
     const limitMs = options.timeout ?? worker.requestMsByType.get(type) ?? worker.requestMs;
     const request = new PoolRequest({ type, payload, options, limitMs, credit }, callbacks, this.#requestEvents);
+    if (options.signal?.aborted) {
+      request.refuse(options.signal.reason);
+      return request;
+    }
     const refusal = this.#refusal(type, payload, options);
     if (refusal) {
       request.refuse(refusal);
@@ -167,8 +173,7 @@ export class PoolCore {
     this.#notifyQuiet();
   }
 
-  #refusal(type: string, payload: unknown, { signal, transfer }: SendOptions): Error | undefined {
-    if (signal?.aborted) return signal.reason instanceof Error ? signal.reason : new Error(String(signal.reason));
+  #refusal(type: string, payload: unknown, { transfer, priority }: SendOptions): Error | undefined {
     if (!this.#accepting) return new WorkerClosedError();
     const unavailable = this.#unavailability();
     if (unavailable) return unavailable;
@@ -178,7 +183,8 @@ export class PoolCore {
         `the driver ${driver.name} cannot transfer; leave transfer out or use workerThreads`,
       );
     }
-    if (this.#quarantine.isEmpty) return undefined;
+    const unusable = unusablePriority(priority);
+    if (unusable || this.#quarantine.isEmpty) return unusable;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }
@@ -207,12 +213,15 @@ export class PoolCore {
   }
 
   #dispatch(): void {
+    if (this.#isDispatching) return;
+    this.#isDispatching = true;
     while (this.#queue.length > 0) {
       const nowMs = performance.now();
       const worker = this.#choose(this.#queue.length - 1, nowMs);
       if (!worker) break;
       this.#queue.shift()?.start(worker, nowMs);
     }
+    this.#isDispatching = false;
     this.#notifyQuiet();
   }
 
