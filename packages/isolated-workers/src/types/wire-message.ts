@@ -20,6 +20,8 @@ export const kind = {
   startupFailed: 16,
   /** Acknowledges `cancel`. */
   cancelled: 17,
+  /** The journal cannot be written any more; with the code of the error. */
+  journalLost: 18,
 } as const;
 
 export type RequestMessage = [kind: 0, id: number, type: string, extra: RequestExtra | 0, payload?: unknown];
@@ -43,7 +45,8 @@ export type ToHost =
   | [kind: 14, id: number, value?: unknown]
   | HostCallMessage
   | [kind: 16, error: unknown]
-  | [kind: 17, id: number];
+  | [kind: 17, id: number]
+  | [kind: 18, code: string];
 
 export type WireMessage = ToWorker | ToHost;
 

@@ -5,20 +5,20 @@ import { isPlainText } from '../wire/plain-value.js';
 /** Well below the 128 KiB limit of a variable, even with three bytes per character. */
 const maxInline = 8_192;
 
-/** `workerData` for a process: inline in its launch parameters, or stored after the journal. */
+/** `workerData` for a process: inline in its launch parameters, or written to a pipe of its own. */
 export interface PackedWorkerData {
   readonly parameters: { readonly workerData?: unknown; readonly workerDataBytes?: number };
-  readonly stored: Buffer | undefined;
+  readonly piped: Buffer | undefined;
 }
 
 /** Packs small plain data inline and serializes all other data. Throws `SerializationError`. */
 export function packWorkerData(workerData: unknown): PackedWorkerData {
-  if (workerData === undefined) return { parameters: {}, stored: undefined };
+  if (workerData === undefined) return { parameters: {}, piped: undefined };
   try {
     if (isPlainText(workerData) && JSON.stringify(workerData).length <= maxInline)
-      return { parameters: { workerData }, stored: undefined };
-    const stored = serialize(workerData);
-    return { parameters: { workerDataBytes: stored.length }, stored };
+      return { parameters: { workerData }, piped: undefined };
+    const piped = serialize(workerData);
+    return { parameters: { workerDataBytes: piped.length }, piped };
   } catch (error) {
     throw unsendableData(error);
   }

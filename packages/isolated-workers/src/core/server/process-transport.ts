@@ -1,18 +1,23 @@
-import { readSync, writeSync } from 'node:fs';
+import { closeSync, readSync, writeSync } from 'node:fs';
 import type { Serializer } from '../../types/messages.js';
-import { descriptors, journalBytes } from '../launch/launch-parameters.js';
+import { descriptors } from '../launch/launch-parameters.js';
 import { readClone } from '../wire/frame-codec.js';
 import { FrameStream } from '../wire/frame-stream.js';
-import type { ToHost, ToWorker } from '../../types/wire-message.js';
+import { kind, type ToHost, type ToWorker } from '../../types/wire-message.js';
 import { startGuard } from './guard.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
 /** Opens the transport over the socket pair that this process inherited. */
 export function processTransport(
-  options: { readonly serializer: Serializer | undefined; readonly maxFrameBytes: number },
+  options: {
+    readonly serializer: Serializer | undefined;
+    readonly maxFrameBytes: number;
+    readonly hasJournal: boolean;
+  },
   events: TransportEvents,
 ): WorkerTransport {
   const entry = Buffer.alloc(4);
+  let { hasJournal } = options;
   let ended = false;
   let hostGone = false;
   const closed = (): void => {
@@ -35,8 +40,16 @@ export function processTransport(
   return {
     send: (message: ToHost) => frames.send(message),
     recordStart(id) {
+      if (!hasJournal) return;
       entry.writeInt32LE(id | 0, 0);
-      writeSync(descriptors.journal, entry, 0, 4, 0);
+      try {
+        writeSync(descriptors.journal, entry, 0, 4, 0);
+      } catch (error) {
+        hasJournal = false;
+        // Written before the request starts: the host must not take it for one that has not.
+        frames.send([kind.journalLost, String((error as NodeJS.ErrnoException).code)]);
+        frames.flush();
+      }
     },
     get isFlushed() {
       return frames.isFlushed;
@@ -51,10 +64,14 @@ export function processTransport(
   };
 }
 
-/** Reads `workerData` that the host stored after the journal, because it was too large for the environment. */
+/** Reads `workerData` that the host writes to a pipe, because it is too large for the environment. */
 export function readWorkerData(length: number): unknown {
   const bytes = Buffer.allocUnsafeSlow(length);
-  readSync(descriptors.journal, bytes, 0, length, journalBytes);
+  for (let at = 0, count = 0; at < length; at += count) {
+    count = readSync(descriptors.workerData, bytes, at, length - at, null);
+    if (count === 0) throw new Error('The host ended before it had sent workerData.');
+  }
+  closeSync(descriptors.workerData);
   return readClone(bytes);
 }
 

@@ -13,6 +13,11 @@ export interface WorkerLaunch {
   readonly open: (serializer: Serializer | undefined, events: TransportEvents) => WorkerTransport;
 }
 
+interface ProcessFacts {
+  readonly maxFrameBytes: number;
+  readonly hasJournal: boolean;
+}
+
 /** Reads the launch parameters. Loads only the modules for this kind of worker: every module adds to the start time. */
 export async function readWorkerLaunch(): Promise<WorkerLaunch> {
   const thread = isMainThread
@@ -32,13 +37,13 @@ export async function readWorkerLaunch(): Promise<WorkerLaunch> {
     );
   }
   delete process.env[processVariable]; // child processes of a worker must not inherit it
-  const facts = JSON.parse(text) as WorkerLaunch & PackedWorkerData['parameters'] & { readonly maxFrameBytes: number };
+  const facts = JSON.parse(text) as WorkerLaunch & PackedWorkerData['parameters'] & ProcessFacts;
   const { processTransport, readWorkerData } = await import('./process-transport.js');
-  const { maxFrameBytes, workerDataBytes } = facts;
+  const { maxFrameBytes, hasJournal, workerDataBytes } = facts;
   const data = workerDataBytes === undefined ? facts.workerData : readWorkerData(workerDataBytes);
   return {
     ...facts,
     workerData: data,
-    open: (serializer, events) => processTransport({ serializer, maxFrameBytes }, events),
+    open: (serializer, events) => processTransport({ serializer, maxFrameBytes, hasJournal }, events),
   };
 }

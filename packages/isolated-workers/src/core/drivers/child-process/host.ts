@@ -1,13 +1,12 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { closeSync, ftruncateSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
+import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import type { ShutdownReason } from '../../../types/config.js';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
-import { descriptors, hadStartedBy, journalBytes, processVariable } from '../../launch/launch-parameters.js';
+import { closeJournal, openJournal, warnOfLostJournal } from '../../launch/journal.js';
+import { descriptors, hadStartedBy, processVariable } from '../../launch/launch-parameters.js';
 import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { packWorkerData } from '../../launch/worker-data.js';
@@ -37,7 +36,9 @@ class ProcessConnection implements Connection {
   readonly #startedMs = performance.now();
   readonly #gone: Promise<void>;
   #journal: number | undefined;
-  /** The content of the journal, once it is closed. */
+  /** The worker could not write to its journal: its content is out of date. */
+  #isJournalLost = false;
+  /** The content of the journal, once it is closed; undefined if it is not known. */
   #lastStarted: number | undefined;
   #exit: { readonly code: number | null; readonly signal: NodeJS.Signals | null } | undefined;
   #failure: Error | undefined;
@@ -52,30 +53,31 @@ class ProcessConnection implements Connection {
     this.#events = events;
     this.#gone = new Promise((resolve) => (this.#resolveGone = resolve));
     const data = packWorkerData(spec.workerData);
-    const parameters = JSON.stringify({
-      serializer: spec.serializer?.name ?? null,
-      maxFrameBytes: spec.maxFrameBytes,
-      ...data.parameters,
-    });
     const argv = nodeArguments(spec);
     const journal = openJournal();
     this.#journal = journal;
+    const parameters = JSON.stringify({
+      serializer: spec.serializer?.name ?? null,
+      maxFrameBytes: spec.maxFrameBytes,
+      hasJournal: journal !== undefined,
+      ...data.parameters,
+    });
     try {
-      if (data.stored) writeSync(journal, data.stored, 0, data.stored.length, journalBytes);
       this.#child = spawn(process.execPath, argv, {
-        stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal],
+        stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal ?? 'ignore', data.piped ? 'pipe' : 'ignore'],
         env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: parameters },
         detached: true,
         ...spec.user,
       });
     } catch (error) {
-      closeSync(journal);
+      if (journal !== undefined) closeSync(journal);
       throw error;
     }
     this.pid = this.#child.pid;
     this.#listen(spec);
     const wire = this.#socket(descriptors.wire);
     this.#frames = wire ? this.#openWire(wire, spec) : undefined;
+    if (data.piped) this.#writeWorkerData(data.piped);
   }
 
   send(message: ToWorker): void {
@@ -126,12 +128,25 @@ class ProcessConnection implements Connection {
     return FrameStream.over(wire, {
       serializer: spec.serializer,
       maxFrameBytes: spec.maxFrameBytes,
-      onMessage: (message) => this.#events.onMessage(message as ToHost),
+      onMessage: (message) => this.#receive(message as ToHost),
       onMalformed: (error) => {
         this.#malformed = error;
         this.kill();
       },
     });
+  }
+
+  #receive(message: ToHost): void {
+    if (message[0] !== kind.journalLost) return this.#events.onMessage(message);
+    this.#isJournalLost = true;
+    warnOfLostJournal(message[1]);
+  }
+
+  #writeWorkerData(bytes: Buffer): void {
+    const pipe = this.#socket(descriptors.workerData);
+    pipe?.on('error', () => undefined); // it died before it had read everything; its end is reported
+    pipe?.end(bytes);
+    pipe?.resume(); // notices that the worker closed its end
   }
 
   #listen(spec: ConnectSpec): void {
@@ -222,11 +237,9 @@ class ProcessConnection implements Connection {
 
   #closeJournal(): void {
     if (this.#journal === undefined) return;
-    const bytes = Buffer.alloc(journalBytes);
-    readSync(this.#journal, bytes, 0, journalBytes, 0);
-    closeSync(this.#journal);
+    const last = closeJournal(this.#journal);
     this.#journal = undefined;
-    this.#lastStarted = bytes.readInt32LE(0);
+    if (!this.#isJournalLost) this.#lastStarted = last;
   }
 }
 
@@ -243,15 +256,6 @@ function nodeArguments({ script, argv, execArgv, maxHeapMb }: ConnectSpec): stri
 /** Removes a variable that Node otherwise passes to child processes with an environment of their own. */
 function coverage({ inheritEnv }: ConnectSpec): { readonly NODE_V8_COVERAGE?: undefined } {
   return inheritEnv ? {} : { NODE_V8_COVERAGE: undefined };
-}
-
-/** Opens an unlinked file: its content survives the process that wrote it, and nothing has to be cleaned up. */
-function openJournal(): number {
-  const file = path.join(tmpdir(), `isolated-worker-${process.pid}-${Math.random().toString(36).slice(2)}`);
-  const descriptor = openSync(file, 'wx+', 0o600);
-  unlinkSync(file);
-  ftruncateSync(descriptor, journalBytes);
-  return descriptor;
 }
 
 function killGroup(pid: number): void {
