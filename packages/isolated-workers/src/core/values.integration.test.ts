@@ -2,6 +2,7 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SerializationError } from '../types/errors.js';
+import { foreignBytes, partialViews } from './foreign-bytes.test.fixture.js';
 import { drivers, failureOf, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
@@ -94,6 +95,22 @@ describe.each(drivers)('$name: values arrive as structuredClone would make them'
     const error = await failureOf(open({ driver, workerData: { deep: () => 1 } }));
     expect(error).toBeInstanceOf(SerializationError);
     expect(error.message).toContain('workerData cannot be sent');
+  });
+
+  it('with memory of their own: no bytes arrive beside those of a view', async () => {
+    const workerData = partialViews();
+    const worker = await open({ driver, workerData, hostHandlers: { echo: (value: unknown) => value } });
+    const foreign = (value: unknown): unknown => worker.send('foreignBytes', value);
+    expect(await foreign(workerData)).toBe(0);
+    for (const value of workerData) expect(await foreign(value)).toBe(0);
+    expect(await worker.send('foreignBytesOf', 'workerData')).toBe(0);
+    expect(await worker.send('foreignBytesOf', 'host')).toBe(0);
+    const seen: unknown[] = [];
+    const result = await worker.send('partialViews', undefined, { onProgress: (value) => seen.push(value) });
+    const thrown = await failureOf(worker.send('throwPartialViews'));
+    expect(foreignBytes([result, seen, thrown['details'], thrown.cause])).toBe(0);
+    deepStrictEqual(seen, [result]);
+    deepStrictEqual(thrown['details'], result);
   });
 
   it('whatever they are made of', async () => {

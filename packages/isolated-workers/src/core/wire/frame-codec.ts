@@ -2,6 +2,7 @@ import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
+import { copyOfView } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
 
 /** The format of a frame: JSON of one message or of a list, or one message whose value is not plain JSON. */
@@ -109,7 +110,8 @@ function decodeValue(body: Buffer, serializer: Serializer | undefined): WireMess
         return decodeBytes(body, readClone);
       case format.custom:
         if (!serializer) throw new Error('it was written by a serializer that this side does not have');
-        return decodeBytes(body, (bytes) => serializer.deserialize(bytes));
+        // A copy, because a serializer may return views, and this buffer is reused. Not from the pool: they would show it.
+        return decodeBytes(body, (bytes) => serializer.deserialize(copyOfBytes(bytes)));
       default:
         throw new Error(`format ${body[0]} is not known`);
     }
@@ -128,9 +130,14 @@ function withBytes(written: number, message: WireMessage, at: number, bytes: Uin
 function decodeBytes(body: Buffer, read: (bytes: Buffer) => unknown): WireMessage {
   const length = body.readUInt32LE(1);
   const message = JSON.parse(body.toString('utf8', 5, 5 + length)) as unknown[];
-  // A copy, because readers may return views, and this buffer is reused.
-  message[valueAt[message[0] as number] ?? message.length] = read(Buffer.from(body.subarray(5 + length)));
+  message[valueAt[message[0] as number] ?? message.length] = read(body.subarray(5 + length));
   return message as WireMessage;
+}
+
+function copyOfBytes(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 /** Builds a frame: as above, with kind, length and path of each segment in the JSON, followed by their contents. */
@@ -190,15 +197,16 @@ function frameHead(written: number, text: string): Buffer {
   return buffer;
 }
 
-/** Deserializes a clone. Buffers become Uint8Arrays, as with structured clone. */
+/** Deserializes a clone, and keeps no reference to `bytes`. Buffers become Uint8Arrays, as with structured clone. */
 export function readClone(bytes: Buffer): unknown {
   const reader = new (v8().DefaultDeserializer)(bytes) as v8Module.Deserializer & {
     _readHostObject(): unknown; // not in its type
   };
   const readHostObject = reader._readHostObject.bind(reader);
   reader._readHostObject = () => {
-    const read = readHostObject();
-    return Buffer.isBuffer(read) ? new Uint8Array(read.buffer, read.byteOffset, read.length) : read;
+    const read = readHostObject() as ArrayBufferView; // of `bytes`, or of the pool when it is not aligned there
+    const isOwn = read.byteLength === read.buffer.byteLength && !Buffer.isBuffer(read) && read.buffer !== bytes.buffer;
+    return isOwn ? read : copyOfView(read);
   };
   reader.readHeader();
   return reader.readValue();

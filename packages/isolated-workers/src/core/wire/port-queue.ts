@@ -1,6 +1,7 @@
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
 import { encodeText } from './frame-codec.js';
+import { withOwnBytes } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
 
 interface Port {
@@ -36,7 +37,7 @@ export class PortQueue {
   send(message: WireMessage, transfer?: readonly ArrayBuffer[]): void {
     const text = this.#serializer || (transfer && transfer.length > 0) ? undefined : encodeText(message);
     if (text === undefined) {
-      const packed = this.#serializer ? pack(message, this.#serializer) : message;
+      const packed = pack(message, this.#serializer, transfer);
       this.flush();
       this.#post(packed, transfer);
     } else if (this.#alone) {
@@ -109,10 +110,14 @@ function parse(posted: string): unknown {
   }
 }
 
-function pack(message: WireMessage, serializer: Serializer): WireMessage {
+function pack(
+  message: WireMessage,
+  serializer: Serializer | undefined,
+  transfer: readonly ArrayBuffer[] | undefined,
+): WireMessage {
   return replaceValue(message, (value) => {
     try {
-      return serializer.serialize(value);
+      return withOwnBytes(serializer ? serializer.serialize(value) : value, transfer);
     } catch (error) {
       throw unsendable(error);
     }

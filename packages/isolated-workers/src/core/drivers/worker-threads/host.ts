@@ -5,6 +5,7 @@ import { hadStartedBy, journalBytes, threadDataKey } from '../../launch/launch-p
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
+import { withOwnBytes } from '../../wire/own-bytes.js';
 import { PortQueue } from '../../wire/port-queue.js';
 import { unsendableData } from '../../launch/worker-data.js';
 
@@ -42,7 +43,7 @@ class ThreadConnection implements Connection {
         [threadDataKey]: {
           journal: this.#journal.buffer,
           serializer: serializer?.name ?? null,
-          workerData: spec.workerData,
+          workerData: ownWorkerData(spec.workerData),
         },
       },
       stderr: true,
@@ -126,6 +127,14 @@ class ThreadConnection implements Connection {
       outOfMemory,
       uptimeMs: performance.now() - this.#startedMs,
     });
+  }
+}
+
+function ownWorkerData(workerData: unknown): unknown {
+  try {
+    return withOwnBytes(workerData);
+  } catch (error) {
+    throw unsendableData(error); // a getter threw
   }
 }
 
