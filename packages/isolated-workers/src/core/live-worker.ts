@@ -2,6 +2,7 @@ import type { Connection } from '../types/driver.js';
 import { UnknownMessageError, WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
 import { startFailure } from './crash-report.js';
 import { startConnection } from './start-connection.js';
+import { afterTurning } from './turning-time.js';
 import { fromErrorData, sendError } from './wire/error-data.js';
 import { kind, type HostCallMessage, type ToHost, type ToWorker } from '../types/wire-message.js';
 import type { IsolatedWorkerSettings } from './worker-settings.js';
@@ -28,11 +29,11 @@ export class LiveWorker {
       this.#fail = reject;
     });
     this.ready.catch(() => undefined);
-    let late: NodeJS.Timeout | undefined;
+    let stopClock = (): void => undefined;
     this.#connection = startConnection(driver, spec, {
       onMessage: (message) => {
         if (message[0] === kind.ready) {
-          clearTimeout(late);
+          stopClock();
           this.#isReady = true;
           become();
         } else if (message[0] === kind.startupFailed)
@@ -40,7 +41,7 @@ export class LiveWorker {
         else events.onMessage(this, message);
       },
       onShutdown: (reported) => {
-        clearTimeout(late);
+        stopClock();
         if (this.#over) return;
         const facts = {
           ...reported,
@@ -52,7 +53,8 @@ export class LiveWorker {
         events.onShutdown(this, facts);
       },
     });
-    if (startupMs > 0 && !this.#isReady && !this.#over) late = setTimeout(() => this.#giveUp(startupMs), startupMs);
+    if (startupMs > 0 && !this.#isReady && !this.#over)
+      stopClock = afterTurning(startupMs, () => this.#giveUp(startupMs));
   }
 
   get pid(): number | undefined {

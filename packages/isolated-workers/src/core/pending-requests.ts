@@ -186,14 +186,18 @@ export class PendingRequests {
     return { suspects: [...suspects, ...lost], bystanders: again, abandoned };
   }
 
-  /** Queues bystanders again at no cost to them; rejects suspects, or puts them on probation while attempts are left. */
-  requeue({ suspects, bystanders, abandoned }: LostRequests, facts: CrashFacts): void {
+  /**
+   * Queues bystanders again at no cost to them; rejects suspects, or puts them on probation while attempts are left. Returns
+   * how many suspects run again.
+   */
+  requeue({ suspects, bystanders, abandoned }: LostRequests, facts: CrashFacts): number {
     for (const request of bystanders.toReversed()) this.#waiting.putBack(request);
     const doomed = suspects.filter((request) => !this.#hasAnotherAttempt(request));
     this.#doomed.add(doomed, ({ type: messageType, attempt, maxAttempts }) => {
       return workerCrashed(facts, { messageType, attempt, maxAttempts });
     });
     for (const { callbacks } of abandoned) callbacks.onHandlerEnded?.();
+    return suspects.length - doomed.length;
   }
 
   rejectAll(makeError: () => Error): void {

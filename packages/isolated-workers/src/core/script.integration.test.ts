@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +20,18 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
       const worker = await open({ script, driver });
       expect(await worker.send('echo', 1)).toBe(1);
     }
+  });
+
+  it('has its time to start although the host is busy for longer', async () => {
+    await withScratchDirectory(async (directory) => {
+      const flag = path.join(directory, 'ready');
+      const opening = open({ script: fixture('tells-when-ready.mjs'), argv: [flag], driver, timeout: { startup: 20 } });
+      const sleeper = new Int32Array(new SharedArrayBuffer(4));
+      const untilMs = performance.now() + 40;
+      while (!existsSync(flag) || performance.now() < untilMs) Atomics.wait(sleeper, 0, 0, 2); // blocks this event loop
+      const worker = await opening;
+      expect(await worker.send('echo', 1)).toBe(1);
+    });
   });
 
   it('may be TypeScript with a loader of the user', async () => {

@@ -264,6 +264,30 @@ describe('lives of a worker', () => {
     expect(driver.connections).toHaveLength(5);
   });
 
+  it('gives a request all its attempts without a limit of restarts, and serves the others afterwards', async () => {
+    const worker = await open(retry(9));
+    const failure = failureOf(worker.send('poison'));
+    const behind = worker.send('behind');
+    for (let attempt = 1; attempt <= 9; attempt += 1) {
+      await vi.waitFor(() => expect(driver.last.requests[0]).toMatchObject({ type: 'poison', attempt }));
+      driver.last.start('poison');
+      await crash();
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect(await failure).toMatchObject({ code: 'ERR_WORKER_CRASHED', attempt: 9 });
+    await vi.waitFor(() => expect(driver.last.requests).toMatchObject([{ type: 'behind', attempt: 1 }]));
+    driver.last.answer('behind', 1);
+    expect(await behind).toBe(1);
+  });
+
+  it('holds a limit of restarts that was set, whatever attempts are left', async () => {
+    const worker = await open({ ...retry(9), restart: { max: 1 } });
+    const failure = failureOf(worker.send('poison'));
+    await crash();
+    await crash();
+    expect(await failure).toBeInstanceOf(WorkerUnavailableError);
+  });
+
   it('rejects waiting requests when the worker becomes unavailable', async () => {
     const worker = await open({ restart: { max: 1 } });
     driver.becomesReady = false;
@@ -289,6 +313,16 @@ describe('lives of a worker', () => {
     await vi.advanceTimersByTimeAsync(500);
     expect((await failure).message).toContain('within 500 ms');
     expect(driver.last.killed).toBe(1);
+  });
+
+  it('keeps a worker that got ready while this process was busy', async () => {
+    driver.becomesReady = false;
+    const opening = open({ timeout: { startup: 500 } });
+    vi.advanceTimersByTime(500); // the timers of a blocked event loop come before its messages
+    driver.last.say([kind.ready]);
+    const worker = await opening;
+    expect([worker.state, driver.last.killed]).toEqual(['ready', 0]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it('leaves no timer behind when the driver cannot even begin', async () => {

@@ -276,20 +276,27 @@ export class WorkerCore {
     if (counts.suspects === 1 && only && !worker.isRetired) {
       this.#quarantine.recordKill(only.type, only.payload, performance.now());
     }
-    this.#requests.requeue(blame, facts);
+    const retried = this.#requests.requeue(blame, facts);
     if (this.#isClosing) return; // a pool ends a retiring worker with its last request
     // A first worker that never got ready is not replaced: `started` rejects, and its caller decides.
     if (before === 'starting') return this.#becomeUnavailable('The worker did not start', facts);
-    this.#replace(facts, before === 'ready', worker.isRetired);
+    this.#replace(facts, { wasReady: before === 'ready', isPlanned: worker.isRetired, isForRetry: retried > 0 });
   }
 
-  #replace(facts: CrashFacts, wasReady: boolean, planned: boolean): void {
+  #replace(
+    facts: CrashFacts,
+    {
+      wasReady,
+      isPlanned,
+      isForRetry,
+    }: { readonly wasReady: boolean; readonly isPlanned: boolean; readonly isForRetry: boolean },
+  ): void {
     if (!this.capabilities.reconnect) {
       this.#becomeUnavailable('The worker ended and its driver cannot start another', facts);
       this.#unavailableUntilMs = Number.POSITIVE_INFINITY;
       return;
     }
-    const decision = planned ? undefined : this.#policy.next(performance.now(), Math.random());
+    const decision = isPlanned ? undefined : this.#policy.next(performance.now(), Math.random(), isForRetry);
     if (decision && !decision.restart) {
       const { restarts, periodMs } = decision;
       return this.#becomeUnavailable(`The worker died ${restarts + 1} times within ${periodMs} ms`, facts);

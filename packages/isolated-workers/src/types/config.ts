@@ -23,7 +23,7 @@ export type UnexpectedShutdownConfig<Defs> = UnexpectedShutdownStrategy & {
 
 /** Time limits in milliseconds; 0 means none. */
 export interface TimeoutConfig<Defs> {
-  /** From the start of a worker to its `startWorkerServer`; 10 s by default. */
+  /** From the start of a worker to its `startWorkerServer`; 10 s by default. Time in which this process is blocked hardly counts. */
   readonly startup?: number;
   /** For one attempt of a request: from `send`, and anew when it is sent again after a crash. 5 min by default. */
   readonly request?: number;
@@ -37,7 +37,10 @@ export interface TimeoutConfig<Defs> {
 
 /** How often and how fast a worker that keeps dying is restarted. */
 export interface RestartConfig {
-  /** Unplanned restarts allowed within the period; one more makes the worker unavailable. 5 by default. */
+  /**
+   * Unplanned restarts allowed within the period; one more makes the worker unavailable. 5 by default, and then restarts for
+   * the retry of a request do not count: its `attempts` limit them. A number that is set counts all.
+   */
   readonly max?: number;
   /** 30 s by default. */
   readonly periodMs?: number;
