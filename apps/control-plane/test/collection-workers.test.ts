@@ -165,4 +165,22 @@ describe('collection workers', () => {
     const answer = await plane.request('/control/workers/stranger', { key });
     expect(answer).toBeRefusedWith(404, 'WORKER_UNKNOWN');
   });
+
+  it('show that they are overloaded, and are drained with a key of scope workers:manage, and no other key', async () => {
+    const join = await joinKey();
+    const worker = new ScriptedWorker('busy', join);
+    await worker.register();
+    await worker.beat('OVERLOADED');
+    const shown = () => admin().getWorker({ params: { workerId: 'busy' } });
+    expect(await shown()).toMatchObject({ status: 'READY', isOverloaded: true });
+    await worker.beat();
+    expect(await shown()).toMatchObject({ status: 'READY', isOverloaded: false });
+    const drain = (key: string) => plane.request('/control/workers/busy/drain', { method: 'POST', key });
+    const tenant = await storeKey(database, { tenantId: 'acme', scopes: ['control:read', 'control:write'] });
+    for (const key of [join, tenant]) expect(await drain(key)).toBeRefusedWith(403, 'ACCESS_DENIED');
+    const manager = await storeKey(database, { tenantId: 'platform', scopes: ['workers:manage'] });
+    expect(await drain(manager)).toMatchObject({ status: 202, body: { id: 'busy', status: 'DRAINING' } });
+    await worker.beat();
+    expect(await shown()).toMatchObject({ status: 'DRAINING' });
+  });
 });

@@ -14,6 +14,7 @@ export const scopes = [
   'records:read',
   'records:write',
   'workers:join',
+  'workers:manage',
 ] as const;
 
 /** The scopes that can be limited to one collection: `records:read:orders`. Names of collections have no colon. */

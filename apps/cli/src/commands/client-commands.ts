@@ -41,7 +41,8 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
       },
       notes: [
         'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write,',
-        'collections:define, records:read, records:write, workers:join. The three before the last can be limited to one collection: records:read:orders.',
+        'collections:define, records:read, records:write, workers:join, workers:manage. Those of collections and records can be limited to one',
+        'collection: records:read:orders.',
         ...clientNotes,
       ],
       run: async ({ scope = ['control:read'], ...flags }, [name = '']) =>

@@ -5,6 +5,7 @@ import { runAnswered, type PlatformAnswer } from './answered-program.test.fixtur
 const worker: CollectionWorkerView = {
   id: 'one',
   status: 'READY',
+  isOverloaded: false,
   baseUrl: 'http://one:8080',
   podName: 'one-abc',
   namespace: 'shop',
@@ -37,7 +38,8 @@ const assignment: CollectionAssignmentView = {
 
 function answerTo(line: string): PlatformAnswer {
   if (line === 'GET /control/workers') return { status: 200, body: { workers: [worker] } };
-  if (line.endsWith('/deregister')) return { status: 200, body: { incarnation: 1, heartbeatMs: 1, assignments: [] } };
+  if (line.endsWith('/drain')) return { status: 202, body: worker };
+  if (line.endsWith('/busy')) return { status: 200, body: { ...worker, isOverloaded: true } };
   if (line.endsWith('/assign')) return { status: 202, body: assignment };
   if (line.endsWith('/unassign')) return { status: 202 };
   if (line.includes('assignments')) return { status: 200, body: { assignments: [assignment] } };
@@ -64,9 +66,13 @@ describe('drover workers', () => {
     ]);
   });
 
+  it('shows one that is overloaded as such', async () => {
+    expect((await run('workers', 'show', 'busy')).stdout).toMatch(/^one {2}READY, OVERLOADED {2}default/);
+  });
+
   it('drains one', async () => {
     const { stdout, asked } = await run('workers', 'drain', 'one');
-    expect(asked).toEqual(['POST /control/workers/one/deregister', 'GET /control/workers/one']);
+    expect(asked).toEqual(['POST /control/workers/one/drain']);
     expect(stdout).toContain('It serves 1 collection until other workers do');
   });
 });

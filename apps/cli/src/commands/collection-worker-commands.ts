@@ -28,7 +28,7 @@ function workerCommands(host: NodeJS.Process): readonly Command[] {
       arguments: ['id'],
       options: clientOptions,
       notes: [
-        'The worker serves each collection until another worker does. Needs the scope workers:join.',
+        'The worker serves each collection until another worker does. Needs the scope workers:manage.',
         ...clientNotes,
       ],
       run: async (flags, [id = '']) => (await load()).drainWorker(id, flags, host),

@@ -33,8 +33,7 @@ export async function showWorker(workerId: string, flags: ClientFlags, host: Nod
 
 export async function drainWorker(workerId: string, flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const client = await connect(collectionWorkerRoutes, flags, host);
-  await client.deregisterWorker({ params: { workerId }, query: {} });
-  const worker = await client.getWorker({ params: { workerId } });
+  const worker = await client.drainWorker({ params: { workerId } });
   if (flags.json) return printJson(host, worker);
   const left = counted(worker.currentLoad, 'collection');
   host.stdout.write(
@@ -80,10 +79,10 @@ export async function unassignCollection(
 }
 
 function workerCells(worker: CollectionWorkerView): readonly string[] {
-  const { id, status, pool, currentLoad, capacity, heartbeat, lastHeartbeat = '', baseUrl } = worker;
+  const { id, status, isOverloaded, pool, currentLoad, capacity, heartbeat, lastHeartbeat = '', baseUrl } = worker;
   return [
     id,
-    status,
+    isOverloaded ? `${status}, OVERLOADED` : status,
     pool,
     `${currentLoad} of ${counted(capacity, 'collection')}`,
     heartbeat ? `${heartbeat.requestRate.toFixed(1)} requests/s` : '',

@@ -46,8 +46,12 @@ function readingHandlers({ queries }: CollectionWorkerHandlersOptions): RouteHan
   ];
 }
 
-function manualHandlers({ manual, queries }: CollectionWorkerHandlersOptions): RouteHandler[] {
+function manualHandlers({ registry, manual, queries }: CollectionWorkerHandlersOptions): RouteHandler[] {
   return [
+    handle(routes.drainWorker, async ({ params: { workerId } }) => {
+      await registry.deregister(workerId);
+      return reply(202, await queries.worker(workerId));
+    }),
     handle(routes.assignCollection, async ({ caller: { tenantId }, body }) => {
       await manual.assign(tenantId, body);
       const [assignment] = await queries.assignments(tenantId, body);

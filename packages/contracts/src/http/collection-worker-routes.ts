@@ -57,6 +57,15 @@ export const collectionWorkerRoutes = {
     ),
     responses: theOrders,
   }),
+  drainWorker: defineRoute({
+    id: 'drainWorker',
+    method: 'POST',
+    path: '/control/workers/{workerId}/drain',
+    about: 'Drains a collection worker for its operator: it gets no collection until it is started again',
+    access: 'workers:manage',
+    params: ByWorker,
+    responses: { 202: { about: 'Its collections move to others', schema: CollectionWorkerView } },
+  }),
   listWorkers: defineRoute({
     id: 'listWorkers',
     method: 'GET',
