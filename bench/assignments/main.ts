@@ -79,6 +79,7 @@ async function pass(database: Database, bus: PostgresEventBus): Promise<void> {
     policy: defaultAssignmentPolicy,
     replicas: 2,
     staleMs: 3_600_000,
+    silentMs: 3_600_000,
     awayMs: 15_000,
     forgetMs: 3_600_000,
     pools: new Map(),

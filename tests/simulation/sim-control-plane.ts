@@ -25,6 +25,7 @@ export interface SimPlaneOptions {
 /** A third of the times of production: the runs are shorter and have as many events. */
 export const staleMs = 15_000;
 const heartbeatMs = 5_000;
+const silentMs = 2_500;
 const intervalMs = 5_000;
 const forgetMs = 45_000;
 
@@ -82,7 +83,17 @@ export class SimControlPlane {
     const bus = network.busOf(process);
     const awayMs = 3 * intervalMs;
     const pass = async () => {
-      const result = await runAssignmentPass({ database, bus, policy, replicas, staleMs, awayMs, forgetMs, pools });
+      const result = await runAssignmentPass({
+        database,
+        bus,
+        policy,
+        replicas,
+        staleMs,
+        silentMs,
+        awayMs,
+        forgetMs,
+        pools,
+      });
       const { assigned = 0, drained = 0, removed = 0, routes = 0 } = result.changes ?? {};
       this.#options.onPass(assigned + drained + removed + routes);
       return result;

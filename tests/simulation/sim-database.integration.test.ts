@@ -16,6 +16,8 @@ import { SimDatabase } from './sim-database.js';
 const bus = { publish: () => Promise.resolve() };
 const pools = new Map([['globex', 'gold']]);
 const staleMs = 45_000;
+/** Time passes in steps of ten seconds; no limit is near such a step. */
+const [stepMs, silentMs, giveUpMs] = [10_000, 5_000, 3_500];
 const idle = { cpu: 0, activeConnections: 0, requestRate: 0, latencyMs: 0, errorRate: 0, memoryBytes: 0 };
 
 /** The registry, the passes and the manual assignments of production over one database. */
@@ -33,8 +35,10 @@ class Side {
     this.#manual = new ManualAssignments({ ...io, pools });
   }
 
-  register(workerId: string, pool: string, capacity: number): Promise<unknown> {
-    return this.#told(workerId, this.#registry.register({ workerId, baseUrl: `http://${workerId}`, pool, capacity }));
+  register(workerId: string, pool: string, processToken: string | undefined): Promise<unknown> {
+    const process = processToken === undefined ? {} : { processToken };
+    const facts = { workerId, baseUrl: `http://${workerId}`, pool, capacity: 4, ...process };
+    return this.#told(workerId, this.#registry.register(facts));
   }
 
   deregister(workerId: string, incarnation: number | undefined): Promise<unknown> {
@@ -65,8 +69,8 @@ class Side {
   }
 
   async pass(): Promise<unknown> {
-    const policy = { ...defaultAssignmentPolicy, restMs: 20_000 };
-    const options = { database: this.#database, bus, policy, replicas: 2, pools, staleMs };
+    const policy = { ...defaultAssignmentPolicy, restMs: 20_000, giveUpMs };
+    const options = { database: this.#database, bus, policy, replicas: 2, pools, staleMs, silentMs };
     const { changes, unassigned } = await runAssignmentPass({ ...options, awayMs: 600_000, forgetMs: 200_000 });
     return { changes: changes && { ...changes, offline: changes.offline.toSorted() }, unassigned };
   }
@@ -93,11 +97,12 @@ const line = (...values: readonly unknown[]): string =>
 async function tablesOf(database: Database): Promise<Tables> {
   type Rows = Record<string, unknown>[];
   const workers = await database.query(
-    'select id, status, incarnation, pool, capacity, is_draining from drover.collection_workers',
+    `select id, status, incarnation, pool, capacity, is_draining, coalesce(process_token, '-') as token
+     from drover.collection_workers`,
   );
   const assignments = await database.query(
     `select collection_id, worker_id, status, coalesce(replaces, '-') as replaces, manual, excluded,
-       coalesce(problem, '-') as problem, load, ready_at is not null as is_ready from drover.collection_assignments`,
+       coalesce(problem, '-') as problem, load, ready_at is not null as is_ready, failed_at is not null as has_failed from drover.collection_assignments`,
   );
   const routes = await database.query('select collection_id, endpoints from drover.collection_routes');
   const missing = await database.query('select pool, unassigned, missing from drover.collection_pools');
@@ -113,7 +118,9 @@ async function tablesOf(database: Database): Promise<Tables> {
 function simTablesOf({ tables }: SimDatabase): Tables {
   return {
     workers: [...tables.workers.values()]
-      .map((row) => line(row.id, row.status, row.incarnation, row.pool, row.capacity, row.is_draining))
+      .map((row) =>
+        line(row.id, row.status, row.incarnation, row.pool, row.capacity, row.is_draining, row.process_token ?? '-'),
+      )
       .toSorted(),
     assignments: [...tables.assignments.values()]
       .map((row) =>
@@ -127,6 +134,7 @@ function simTablesOf({ tables }: SimDatabase): Tables {
           row.problem ?? '-',
           row.load,
           row.ready_at !== null,
+          row.failed_at !== null,
         ),
       )
       .toSorted(),
@@ -156,7 +164,7 @@ const age = (ms: number) =>
   database.query(
     `with past as (select $1 * interval '1 ms' as ms),
        a as (update drover.collection_workers set last_heartbeat = last_heartbeat - ms from past),
-       b as (update drover.collection_assignments set assigned_at = assigned_at - ms from past),
+       b as (update drover.collection_assignments set assigned_at = assigned_at - ms, failed_at = failed_at - ms from past),
        c as (update drover.collection_pools set asked_at = asked_at - ms from past)
      update drover.assignment_passes set checked_at = checked_at - ms, watching_since = watching_since - ms,
        passed_at = passed_at - ms from past`,
@@ -172,9 +180,11 @@ describe('the simulated database', () => {
     const collections: { readonly id: string; readonly tenantId: string; readonly name: string }[] = [];
     await database.query(`update drover.assignment_passes set watching_since = now() - interval '1 day'`);
     await age(1_000_000);
-    clock.nowMs = 1_000_000;
+    const startedMs = performance.now();
+    let agedMs = 1_000_000;
 
     const both = async (action: (side: Side) => Promise<unknown>): Promise<void> => {
+      clock.nowMs = agedMs + performance.now() - startedMs; // PostgreSQL takes some time, too
       const expected = await action(real);
       expect(await action(simulated)).toEqual(expected);
     };
@@ -189,8 +199,10 @@ describe('the simulated database', () => {
     for (let step = 0; step < 150; step += 1) {
       const workerId = `w${clock.integer(1, 4)}`;
       const chance = clock.integer(0, 99);
-      if (chance < 12) await both((side) => side.register(workerId, workerId === 'w4' ? 'gold' : 'default', 4));
-      else if (chance < 55) {
+      if (chance < 12) {
+        const token = clock.chance(0.5) ? `process-${clock.integer(1, 2)}` : undefined;
+        await both((side) => side.register(workerId, workerId === 'w4' ? 'gold' : 'default', token));
+      } else if (chance < 55) {
         const [back, cpu] = [clock.chance(0.2) ? clock.integer(1, 3) : 0, clock.integer(0, 9)];
         const status = clock.chance(0.05) ? 'FAILED' : clock.chance(0.1) ? 'DRAINING' : 'READY';
         await both((side) => side.beat(workerId, back, status, cpu));
@@ -202,9 +214,9 @@ describe('the simulated database', () => {
         const isTaken = clock.chance(0.5);
         await both((side) => side.assign(tenantId, name, workerId, isTaken));
       } else if (chance < 76) {
-        const ms = clock.integer(1, 40) * 1_000;
+        const ms = clock.integer(1, 4) * stepMs;
         await age(ms);
-        clock.nowMs += ms + 1; // PostgreSQL takes some time, too
+        agedMs += ms;
       } else await both((side) => side.pass());
       expect(simTablesOf(sim)).toEqual(await tablesOf(database));
     }

@@ -56,6 +56,18 @@ const expire: Handler = ({ tables, nowMs, faults }, [staleMs, since]) => {
   return { rows: stale, writes: stale.map((row) => worker({ ...row, status: 'OFFLINE' })) };
 };
 
+const silent: Handler = ({ tables, nowMs }, [silentMs, since]) => {
+  const limitMs = nowMs - Number(silentMs);
+  const found = [...tables.assignments.values()].filter((row) => {
+    const own = tables.workers.get(row.worker_id);
+    const isOpen = (row.status === 'PENDING' || row.status === 'INITIALIZING') && row.failed_at === null;
+    if (own?.status !== 'READY' || !isOpen) return false;
+    return Math.max(row.assigned_at.getTime(), own.last_heartbeat, (since as Date).getTime()) < limitMs;
+  });
+  const ids = [...new Set(found.map((row) => row.worker_id))].toSorted();
+  return { rows: ids.map((id) => ({ worker_id: id })) };
+};
+
 const forget: Handler = ({ tables, nowMs }, [forgetMs]) => {
   const limitMs = nowMs - Number(forgetMs);
   const isHolding = (id: string): boolean => ownOf(tables, id).length > 0;
@@ -74,7 +86,11 @@ const forget: Handler = ({ tables, nowMs }, [forgetMs]) => {
   return { rows: [], writes };
 };
 
-const fingerprint: Handler = ({ tables }) => {
+/** Rows that a plan depends on. */
+const isPlanned = ({ status, excluded, failed_at: failedAt }: SimAssignmentRow): boolean =>
+  status !== 'REMOVED' || excluded || failedAt !== null;
+
+const fingerprint: Handler = ({ tables, nowMs }) => {
   const groups = new Map<string, { count: number; hash: number }>();
   const add = (status: string, text: string): void => {
     const group = groups.get(status) ?? { count: 0, hash: 0 };
@@ -82,10 +98,12 @@ const fingerprint: Handler = ({ tables }) => {
   };
   groups.set('collections', { count: 0, hash: 0 });
   for (const row of tables.assignments.values()) {
-    if (row.status === 'REMOVED' && !row.excluded) continue;
+    if (!isPlanned(row)) continue;
     const { collection_id: id, worker_id: workerId, generation, replaces, manual, excluded } = row;
     const status = row.status === 'INITIALIZING' ? 'PENDING' : row.status;
-    add(row.status, [id, workerId, generation, status, replaces, manual, excluded].join(' '));
+    const failedForS = row.failed_at === null || status === 'REMOVED' ? 0 : (nowMs - row.failed_at.getTime()) / 1_000;
+    const tries = Math.floor(Math.log2(Math.max(1, failedForS)));
+    add(row.status, [id, workerId, generation, status, replaces, manual, excluded, tries].join(' '));
   }
   for (const { id, tenant_id: tenantId } of tables.collections.values()) add('collections', `${id} ${tenantId}`);
   return { rows: [...groups].map(([status, { count, hash }]) => ({ status, count, hash: String(hash) })) };
@@ -124,6 +142,7 @@ const assign: Handler = ({ tables, nowMs, nextGeneration }, [json]) => {
         load: step.load,
         assigned_at: new Date(nowMs),
         ready_at: null,
+        failed_at: null,
       },
     ];
   });
@@ -174,8 +193,9 @@ const setPools: Handler = ({ tables, nowMs }, [json]) => {
 };
 
 const register: Handler = ({ tables, nowMs }, values) => {
-  const [id, url, , , pool, capacity, affinity, zone] = values;
+  const [id, url, , , pool, capacity, affinity, zone, , token] = values;
   const before = tables.workers.get(String(id));
+  if (before && token !== null && before.process_token === token) return { rows: [] };
   const row: SimWorkerRow = {
     id: String(id),
     status: 'STARTING',
@@ -187,6 +207,7 @@ const register: Handler = ({ tables, nowMs }, values) => {
     zone: zone as string | null,
     is_draining: false,
     last_heartbeat: nowMs,
+    process_token: token as string | null,
   };
   return { rows: [row], writes: [worker(row)] };
 };
@@ -195,13 +216,14 @@ const ownOf = ({ assignments }: SimTables, id: unknown): SimAssignmentRow[] =>
   [...assignments.values()].filter(({ worker_id: workerId, status }) => workerId === id && status !== 'REMOVED');
 
 const reset: Handler = ({ tables, nextGeneration }, [id]) => {
-  const rows = ownOf(tables, id).map((row) => ({
-    ...row,
-    ready_at: null,
-    problem: null,
-    status: row.status === 'DRAINING' || row.excluded ? ('REMOVED' as const) : ('PENDING' as const),
-    generation: nextGeneration(),
-  }));
+  const own = [...tables.assignments.values()].filter(
+    (row) => row.worker_id === id && (row.status !== 'REMOVED' || row.failed_at !== null),
+  );
+  const rows = own.map((row) => {
+    const isGone = row.status === 'DRAINING' || row.status === 'REMOVED' || row.excluded;
+    const status = isGone ? ('REMOVED' as const) : ('PENDING' as const);
+    return { ...row, ready_at: null, problem: null, failed_at: null, status, generation: nextGeneration() };
+  });
   return { rows: [], writes: rows.map(assignment) };
 };
 
@@ -249,7 +271,9 @@ const report: Handler = ({ tables, nowMs, faults }, [id, json, reportable]) => {
     const ready_at = said.status === 'READY' && row.status !== 'READY' ? nowMs : row.ready_at;
     const load = row.load + loadWeight * (said.cpu - row.load);
     const has_changed = row.status !== said.status && (said.status === 'READY' || said.status === 'REMOVED');
-    changed.push({ row: { ...row, status: said.status, problem, ready_at, load }, has_changed });
+    const failedNow = problem === null ? null : (row.failed_at ?? new Date(nowMs));
+    const failed_at = said.status === 'DRAINING' || said.status === 'REMOVED' ? row.failed_at : failedNow;
+    changed.push({ row: { ...row, status: said.status, problem, ready_at, failed_at, load }, has_changed });
   }
   return { rows: changed, writes: changed.map(({ row }) => assignment(row)) };
 };
@@ -284,6 +308,7 @@ const manualAssign: Handler = ({ tables, nowMs, nextGeneration }, [collectionId,
     load: before?.load ?? 0,
     assigned_at: new Date(nowMs),
     ready_at: null,
+    failed_at: null,
   };
   return { rows: [row], writes: [assignment(row)], refersTo: [row.collection_id] };
 };
@@ -312,6 +337,7 @@ const removeCollection: Handler = ({ tables }, [id]) => {
 export const simStatements: Readonly<Record<string, Handler>> = {
   'assignment-check': check,
   'assignment-expire': expire,
+  'assignment-silent': silent,
   'assignment-forget': forget,
   'assignment-fingerprint': fingerprint,
   'assignment-passed': passed,
@@ -329,7 +355,7 @@ export const simStatements: Readonly<Record<string, Handler>> = {
   }),
   'assignment-collections': ({ tables }) => ({ rows: byId(tables.collections.values()) }),
   'assignment-rows': ({ tables }) => ({
-    rows: [...tables.assignments.values()].filter(({ status, excluded }) => status !== 'REMOVED' || excluded),
+    rows: [...tables.assignments.values()].filter(isPlanned),
   }),
   'assignment-routes': ({ tables }) => ({ rows: [...tables.routes.values()] }),
   'assignment-assign': assign,
@@ -343,7 +369,9 @@ export const simStatements: Readonly<Record<string, Handler>> = {
   'worker-register': register,
   'worker-reset': reset,
   'worker-beat': beat,
-  'worker-incarnation': ({ tables }, [id]) => ({ rows: [...tables.workers.values()].filter((row) => row.id === id) }),
+  'worker-incarnation': ({ tables }, [id]) => ({
+    rows: [...tables.workers.values()].filter((row) => row.id === id).map((row) => ({ ...row, was: row.status })),
+  }),
   'worker-drain': drain,
   'worker-report': report,
   'worker-orders': orders,

@@ -11,6 +11,7 @@ export interface SimWorkerRow {
   readonly zone: string | null;
   readonly is_draining: boolean;
   readonly last_heartbeat: number;
+  readonly process_token: string | null;
 }
 
 export interface SimAssignmentRow {
@@ -26,6 +27,7 @@ export interface SimAssignmentRow {
   readonly load: number;
   readonly assigned_at: Date;
   readonly ready_at: number | null;
+  readonly failed_at: Date | null;
 }
 
 export interface SimCollectionRow {

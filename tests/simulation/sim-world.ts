@@ -112,6 +112,7 @@ export class SimWorld {
         ...(hasZones && { zone: clock.chance(0.5) ? 'a' : 'b' }),
         ...(tenantAffinity && { tenantAffinity }),
         ...facts,
+        processToken: clock.id('process'),
       },
       {
         clock,

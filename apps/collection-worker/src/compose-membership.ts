@@ -60,12 +60,13 @@ export function composeMembership(
   });
   metrics.compute(membershipMetrics(() => assigned.countByStatus()));
   const calls = controlPlaneCalls(config);
+  const processToken = io.randomness.uuid();
   const workerId = config.workerId ?? config.podName ?? io.randomness.uuid();
   return {
     use: new CollectionUse({ assigned, load, clock: io.clock }),
     join: (port) =>
       new Membership({
-        describe: () => describeWorker(config, workerId, port.url),
+        describe: () => ({ ...describeWorker(config, workerId, port.url), processToken }),
         connections: () => port.openConnections,
         calls,
         assigned,

@@ -30,6 +30,7 @@ export interface ComposedAssignments {
 }
 
 const longestIntervalMs = 5_000;
+const longestSilenceMs = 3_000;
 /** A worker that is OFFLINE is listed for an hour. */
 const forgetMs = 3_600_000;
 
@@ -48,6 +49,7 @@ export function composeAssignments(
     },
     replicas: config.collectionReplicas,
     staleMs: config.workerStaleMs,
+    silentMs: Math.min(longestSilenceMs, intervalMs),
     awayMs: 3 * intervalMs,
     forgetMs,
     pools: config.tenantPools,

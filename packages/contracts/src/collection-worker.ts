@@ -15,7 +15,7 @@ const WorkerId = Type.String({ minLength: 1, maxLength: 100, pattern: '^[A-Za-z0
 const Pool = Type.String({ minLength: 1, maxLength: 50, pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$' });
 const Labels = Type.Record(Type.String({ maxLength: 63 }), Type.String({ maxLength: 253 }), { maxProperties: 50 });
 
-/** What a worker says of itself when it starts. A worker that registers again with its id has lost what it served. */
+/** What a worker says of itself when it starts. Another process that registers with the same id has nothing of what the first served. */
 export const NewCollectionWorker = Type.Object(
   {
     workerId: WorkerId,
@@ -31,6 +31,14 @@ export const NewCollectionWorker = Type.Object(
       Type.String({ maxLength: 63, description: 'Replicas of a collection are put in different ones' }),
     ),
     labels: Type.Optional(Labels),
+    processToken: Type.Optional(
+      Type.String({
+        minLength: 8,
+        maxLength: 100,
+        description:
+          'Made by the process at its start. A process that registers again with the same one keeps its registration: a repeated or late call changes nothing.',
+      }),
+    ),
   },
   { additionalProperties: false },
 );
@@ -91,6 +99,7 @@ export const CollectionWorkerView = Type.Object(
   {
     id: Type.String(),
     status: literalUnion(collectionWorkerStatuses),
+    isOverloaded: Type.Boolean({ description: 'Its CPU is used up: it said OVERLOADED in its last heartbeat' }),
     baseUrl: Type.String(),
     podName: Type.Optional(Type.String()),
     namespace: Type.Optional(Type.String()),

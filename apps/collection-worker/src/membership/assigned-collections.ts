@@ -175,6 +175,13 @@ export class AssignedCollections {
     return false;
   }
 
+  /** Whether a collection is being prepared, and has not failed. */
+  get isPreparing(): boolean {
+    for (const { status, problem } of this.#assigned.values())
+      if (status === 'INITIALIZING' && problem === undefined) return true;
+    return false;
+  }
+
   get isDraining(): boolean {
     for (const { status } of this.#assigned.values()) if (status === 'DRAINING') return true;
     return false;

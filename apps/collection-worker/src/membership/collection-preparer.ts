@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { WorkerAssignment } from '@drover/contracts';
 import { BackOff, messageOf, sleep, type Clock, type Randomness } from '@drover/service-kit';
 import type { AssignedCollections } from './assigned-collections.js';
@@ -25,6 +26,7 @@ export class CollectionPreparer {
 
   constructor(options: CollectionPreparerOptions) {
     this.#options = options;
+    setMaxListeners(0, this.#ending.signal); // one for each collection that is tried again
   }
 
   add(assignments: readonly WorkerAssignment[]): void {

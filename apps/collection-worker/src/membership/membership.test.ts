@@ -133,6 +133,24 @@ describe('Membership', () => {
     expect(plane.beats).toHaveLength(sent + 2);
   });
 
+  it('sends a heartbeat every second while a collection is prepared, and not while it fails', async () => {
+    const attempts: ((error?: Error) => void)[] = [];
+    const prepare = () =>
+      new Promise<void>((resolve, reject) => attempts.push((error) => (error ? reject(error) : resolve())));
+    const { clock, plane } = await join({ prepare });
+    plane.assignments = [order('orders', 1)];
+    await clock.advance(1_000);
+    const sent = plane.beats.length;
+    await clock.advance(5_000);
+    expect(plane.beats).toHaveLength(sent + 5);
+    attempts[0]?.(new Error('no table'));
+    await clock.advance(1_000);
+    expect(plane.beats.at(-1)?.collections).toMatchObject([{ status: 'INITIALIZING', problem: 'no table' }]);
+    const told = plane.beats.length;
+    await clock.advance(10_000);
+    expect(plane.beats).toHaveLength(told);
+  });
+
   it('waits for the address of the control plane, serves without it, and reports again what did not arrive', async () => {
     const { clock, plane, assigned, membership, observed } = await join();
     plane.assignments = [order('orders', 1)];

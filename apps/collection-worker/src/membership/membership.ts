@@ -54,6 +54,8 @@ const addressPollMs = 100;
 /** Between heartbeats that do not wait until they are due: a control plane that does not take a report is not called in a loop. */
 const newsMs = 100;
 const drainingMs = 250;
+/** While a collection is prepared: the control plane does not wait for a worker that it does not hear. */
+const preparingMs = 1_000;
 /** The first failures are usual where the control plane starts at the same time. */
 const silentFailures = 5;
 /** A worker that stops gives up a control plane that fails so often in a row. One lost call must not end a handover. */
@@ -219,7 +221,8 @@ export class Membership implements Lifecycle {
       return undefined;
     }
     if (assigned.hasNews) return newsMs;
-    return assigned.isDraining || this.#isDraining ? drainingMs : heartbeatMs;
+    if (assigned.isDraining || this.#isDraining) return drainingMs;
+    return assigned.isPreparing ? Math.min(preparingMs, heartbeatMs) : heartbeatMs;
   }
 
   /** Returns when to call again after a call has failed. */

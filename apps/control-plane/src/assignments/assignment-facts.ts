@@ -9,6 +9,8 @@ export interface WorkerFacts {
   /** Takes collections of this tenant only. */
   readonly tenantAffinity?: string;
   readonly zone?: string;
+  /** Has not answered orders for a while: it may be gone. It keeps what it serves, and gets nothing new. */
+  readonly isSilent?: boolean;
 }
 
 export interface CollectionFacts {
@@ -33,6 +35,8 @@ export interface AssignmentFacts {
   readonly isExcluded?: boolean;
   /** When the collection last moved: it does not move for balance again soon. */
   readonly assignedAtMs: number;
+  /** Since when the worker has not been able to prepare the collection; also after that was given up. */
+  readonly failedAtMs?: number;
 }
 
 export interface AssignmentPolicy {
@@ -50,6 +54,10 @@ export interface AssignmentPolicy {
   readonly idleLoad: number;
   /** Whether collections of a tenant go to different workers, or to the same ones, where the load allows both. */
   readonly locality: 'spread' | 'together';
+  /** A collection that a worker cannot prepare for this long is tried on another one; each further try takes twice as long. */
+  readonly giveUpMs: number;
+  /** Workers at most that a collection is tried on within the time that failures are remembered. */
+  readonly maxTries: number;
 }
 
 export const defaultAssignmentPolicy: AssignmentPolicy = {
@@ -60,6 +68,8 @@ export const defaultAssignmentPolicy: AssignmentPolicy = {
   replicaLoad: 500,
   idleLoad: 1,
   locality: 'spread',
+  giveUpMs: 2_000,
+  maxTries: 5,
 };
 
 export interface AssignmentStep {
@@ -74,6 +84,8 @@ export interface AssignmentPlan {
   readonly drain: readonly AssignmentStep[];
   /** Assignments of workers and collections that are gone. */
   readonly remove: readonly AssignmentStep[];
+  /** Those of the drained assignments that their workers could not prepare. */
+  readonly failed: readonly AssignmentStep[];
   /** Collections that lack replicas because no worker of their pool fits. */
   readonly unassigned: readonly { readonly collectionId: string; readonly pool: string; readonly missing: number }[];
 }

@@ -82,5 +82,14 @@ export const assignmentMigrations: Migrations = {
         );
         insert into drover.assignment_passes default values`,
     },
+    {
+      name: 'collections that could not be prepared, and processes of workers',
+      sql: `
+        -- Since when the worker has not been able to prepare the collection. Stays after the worker has given it up.
+        alter table drover.collection_assignments add column failed_at timestamptz;
+        -- Of the process that registered: it may register again without becoming another one.
+        alter table drover.collection_workers add column process_token text;
+        alter table drover.collection_workers add column is_overloaded boolean not null default false`,
+    },
   ],
 };

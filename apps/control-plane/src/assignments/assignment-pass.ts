@@ -36,6 +36,8 @@ export interface AssignmentPassOptions {
   readonly replicas: number;
   /** Heartbeats older than this: the worker is OFFLINE. */
   readonly staleMs: number;
+  /** A worker that has not answered an order for this long gets no further ones. */
+  readonly silentMs: number;
   /** Without a pass for this long, the control plane was away: heartbeats count anew. */
   readonly awayMs: number;
   /** Workers that are OFFLINE for longer than this are removed. */
@@ -54,6 +56,8 @@ export interface PassChanges {
   /** Collections that lack replicas. */
   readonly unassigned: number;
   readonly offline: readonly string[];
+  /** Collections that workers could not prepare, and that leave them. */
+  readonly failed: readonly { readonly collection: string; readonly workerId: string; readonly problem: string }[];
 }
 
 export interface PassResult {
@@ -81,14 +85,17 @@ export function runAssignmentPass(options: AssignmentPassOptions): Promise<PassR
     if (!check) throw new Error('The table drover.assignment_passes is empty. Insert its row again.');
     const offline = await tx.query<{ id: string }>(statements.expire, [options.staleMs, check.watching_since]);
     const workers = await tx.query<WorkerRow>(statements.workers);
+    const unheard = await tx.query<{ worker_id: string }>(statements.silent, [options.silentMs, check.watching_since]);
+    const silent = new Set(unheard.map(({ worker_id: id }) => id));
     const groups = await tx.query<FingerprintRow>(statements.fingerprint);
-    const fingerprint = fingerprintOf(workers, groups);
+    const fingerprint = fingerprintOf([workers, [...silent]], groups);
     const counts = { workers: countBy(workers), assignments: assignmentCounts(groups) };
     const isRested = check.passed_at === null || check.now.getTime() - check.passed_at.getTime() >= longestRestMs;
     if (fingerprint === check.fingerprint && !isRested)
       return { changes: undefined, ...counts, unassigned: check.unassigned };
     const { changes, isSettled } = await passOver(tx, options, {
       workers,
+      silent,
       check,
       offline: offline.map(({ id }) => id),
     });
@@ -101,16 +108,22 @@ export function runAssignmentPass(options: AssignmentPassOptions): Promise<PassR
 
 interface PassFacts {
   readonly workers: readonly WorkerRow[];
+  readonly silent: ReadonlySet<string>;
   readonly check: CheckRow;
   readonly offline: readonly string[];
 }
 
-async function passOver(tx: Transaction, options: AssignmentPassOptions, { workers, check, offline }: PassFacts) {
+async function passOver(
+  tx: Transaction,
+  options: AssignmentPassOptions,
+  { workers, silent, check, offline }: PassFacts,
+) {
   const collections = await tx.query<PlannedCollectionRow>(statements.collections);
   const before = await tx.query<AssignmentRow>(statements.assignments);
+  const workerFacts = workers.map((row) => toWorkerFacts(row, silent));
   const facts = {
-    workers: workers.map(toWorkerFacts),
-    collections: factsOf(collections, before, options.replicas, tenantPools(workers.map(toWorkerFacts), options.pools)),
+    workers: workerFacts,
+    collections: factsOf(collections, before, options.replicas, tenantPools(workerFacts, options.pools)),
     assignments: before.map(toAssignmentFacts),
     nowMs: check.now.getTime(),
   };
@@ -133,16 +146,29 @@ async function passOver(tx: Transaction, options: AssignmentPassOptions, { worke
     routes: routes.length,
     unassigned: plan.unassigned.length,
     offline,
+    failed: failedOnes(plan, before, collections),
   };
   return { changes, isSettled: written.length + routes.length === 0 };
 }
 
-function fingerprintOf(workers: readonly WorkerRow[], groups: readonly FingerprintRow[]): string {
+function failedOnes(
+  { failed }: AssignmentPlan,
+  rows: readonly AssignmentRow[],
+  collections: readonly PlannedCollectionRow[],
+): PassChanges['failed'] {
+  return failed.map(({ collectionId, workerId }) => {
+    const row = rows.find((one) => one.collection_id === collectionId && one.worker_id === workerId);
+    const collection = collections.find(({ id }) => id === collectionId)?.name ?? collectionId;
+    return { collection, workerId, problem: row?.problem ?? 'no reason was given' };
+  });
+}
+
+function fingerprintOf(workers: readonly unknown[], groups: readonly FingerprintRow[]): string {
   const ofAssignments = groups
     .filter(({ status }) => status !== 'collections')
     .reduce((all, { hash }) => all ^ BigInt(hash ?? 0), 0n);
   const ofCollections = groups.find(({ status }) => status === 'collections');
-  const parts = [workers, String(ofAssignments), ofCollections?.count, ofCollections?.hash];
+  const parts = [...workers, String(ofAssignments), ofCollections?.count, ofCollections?.hash];
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64');
 }
 

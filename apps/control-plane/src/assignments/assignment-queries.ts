@@ -15,6 +15,7 @@ interface WorkerViewRow {
   readonly zone: string | null;
   readonly labels: CollectionWorkerView['labels'];
   readonly load: CollectionWorkerView['heartbeat'] | null;
+  readonly is_overloaded: boolean;
   readonly last_heartbeat: Date;
   readonly created_at: Date;
 }
@@ -93,6 +94,7 @@ function toWorkerView(row: WorkerViewRow): CollectionWorkerView {
   return {
     id: row.id,
     status: row.status,
+    isOverloaded: row.is_overloaded && row.status === 'READY',
     baseUrl: row.base_url,
     ...(podName !== null && { podName }),
     ...(namespace !== null && { namespace }),

@@ -22,6 +22,8 @@ export interface AssignmentRow {
   readonly excluded: boolean;
   readonly load: number;
   readonly assigned_at: Date;
+  readonly problem: string | null;
+  readonly failed_at: Date | null;
 }
 
 export interface PlannedCollectionRow {
@@ -74,6 +76,13 @@ export const passStatements = {
     `update drover.collection_workers set status = 'OFFLINE', updated_at = now()
      where status <> 'OFFLINE' and greatest(last_heartbeat, $2) < now() - $1 * interval '1 ms' returning id`,
   ),
+  // Workers answer orders at once: one that has not may be gone, long before its heartbeats are missed.
+  silent: prepared(
+    'assignment-silent',
+    `select distinct a.worker_id from drover.collection_assignments a join drover.collection_workers w on w.id = a.worker_id
+     where w.status = 'READY' and a.status in ('PENDING', 'INITIALIZING') and a.failed_at is null
+       and greatest(a.assigned_at, w.last_heartbeat, $2) < now() - $1 * interval '1 ms' order by 1`,
+  ),
   // One that was told to leave, and has handed over all its collections, has left.
   forget: prepared(
     'assignment-forget',
@@ -84,12 +93,15 @@ export const passStatements = {
        and (last_heartbeat < now() - $1 * interval '1 ms' or is_draining and not exists (
          select from drover.collection_assignments a where a.worker_id = w.id and a.status <> 'REMOVED'))`,
   ),
-  // Everything that a plan depends on, apart from workers and loads. To a plan a collection is being prepared or it is READY.
+  // Everything that a plan depends on, apart from workers and loads. To a plan a collection is being prepared or it is READY; what could
+  // not be prepared is looked at again after 2, 4, 8, … seconds.
   fingerprint: prepared(
     'assignment-fingerprint',
     `select status, count(*)::int as count, bit_xor(hashtextextended(concat_ws(' ', collection_id, worker_id, generation,
-       case status when 'INITIALIZING' then 'PENDING' else status end, replaces, manual, excluded), 0))::text as hash
-     from drover.collection_assignments where status <> 'REMOVED' or excluded group by status
+       case status when 'INITIALIZING' then 'PENDING' else status end, replaces, manual, excluded,
+       case when failed_at is not null and status <> 'REMOVED'
+         then floor(log(2, greatest(1, extract(epoch from now() - failed_at)))) end), 0))::text as hash
+     from drover.collection_assignments where status <> 'REMOVED' or excluded or failed_at is not null group by status
      union all select 'collections', count(*)::int, bit_xor(hashtextextended(concat_ws(' ', id, tenant_id), 0))::text
      from drover.collections`,
   ),
@@ -101,8 +113,8 @@ export const passStatements = {
   collections: prepared('assignment-collections', 'select id, tenant_id, name from drover.collections order by id'),
   assignments: prepared(
     'assignment-rows',
-    `select collection_id, worker_id, status, generation, replaces, manual, excluded, load, assigned_at
-     from drover.collection_assignments where status <> 'REMOVED' or excluded`,
+    `select collection_id, worker_id, status, generation, replaces, manual, excluded, load, assigned_at, problem, failed_at
+     from drover.collection_assignments where status <> 'REMOVED' or excluded or failed_at is not null`,
   ),
   routes: prepared('assignment-routes', 'select collection_id, generation, endpoints from drover.collection_routes'),
   // A collection that is deleted meanwhile is left out, here and in its route.
@@ -113,8 +125,8 @@ export const passStatements = {
      from jsonb_to_recordset($1) as s (collection_id uuid, worker_id text, replaces text, load double precision)
      join drover.collections c on c.id = s.collection_id for key share of c
      on conflict (collection_id, worker_id) do update set status = 'PENDING', generation = excluded.generation,
-       replaces = excluded.replaces, load = excluded.load, manual = false, problem = null, assigned_at = now(),
-       ready_at = null
+       replaces = excluded.replaces, load = excluded.load, manual = false, problem = null, failed_at = null,
+       assigned_at = now(), ready_at = null
      returning collection_id, worker_id, generation`,
   ),
   move: prepared(
@@ -146,7 +158,7 @@ export const passStatements = {
   ),
 };
 
-export function toWorkerFacts(row: WorkerRow): WorkerFacts {
+export function toWorkerFacts(row: WorkerRow, silent: ReadonlySet<string> = new Set()): WorkerFacts {
   const { id, status, pool, capacity, tenant_affinity: tenantAffinity, zone } = row;
   return {
     id,
@@ -155,6 +167,7 @@ export function toWorkerFacts(row: WorkerRow): WorkerFacts {
     capacity,
     ...(tenantAffinity !== null && { tenantAffinity }),
     ...(zone !== null && { zone }),
+    ...(silent.has(id) && { isSilent: true }),
   };
 }
 
@@ -167,6 +180,7 @@ export function toAssignmentFacts(row: AssignmentRow): AssignmentFacts {
     ...(row.replaces !== null && { replaces: row.replaces }),
     ...(row.manual && { isManual: true }),
     ...(row.excluded && { isExcluded: true }),
+    ...(row.failed_at !== null && { failedAtMs: row.failed_at.getTime() }),
   };
 }
 

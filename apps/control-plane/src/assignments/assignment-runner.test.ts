@@ -60,6 +60,30 @@ describe('the runner of passes', () => {
     await runner.stop();
   });
 
+  it('looks again soon after a pass that changed something, then less and less often', async () => {
+    const { passes, runner, after } = runnerTrial();
+    const changes = {
+      assigned: 1,
+      moved: 0,
+      drained: 0,
+      removed: 0,
+      routes: 0,
+      unassigned: 0,
+      offline: [],
+      failed: [],
+    };
+    await runner.start();
+    passes[0]?.end({ ...quiet, changes });
+    for (const [index, waitMs] of [1_000, 2_000, 4_000, 5_000, 5_000].entries()) {
+      await after(waitMs - 1);
+      expect(passes).toHaveLength(index + 1);
+      await after(1);
+      expect(passes).toHaveLength(index + 2);
+      passes[index + 1]?.end();
+    }
+    await runner.stop();
+  });
+
   it('reports a pass that failed and soon makes the next', async () => {
     const { passes, runner, after, observed } = runnerTrial();
     await runner.start();
@@ -67,12 +91,23 @@ describe('the runner of passes', () => {
     await after(500);
     expect(observed).toMatchObject([{ kind: 'assignments.pass-failed' }]);
     expect(passes).toHaveLength(2);
-    const changes = { assigned: 3, moved: 1, drained: 0, removed: 2, routes: 0, unassigned: 4, offline: ['one'] };
+    const lost = { collection: 'orders', workerId: 'two', problem: 'no table' };
+    const changes = {
+      assigned: 3,
+      moved: 1,
+      drained: 0,
+      removed: 2,
+      routes: 0,
+      unassigned: 4,
+      offline: ['one'],
+      failed: [lost],
+    };
     passes[1]?.end({ ...quiet, changes, unassigned: 4 });
     await after(0);
     expect(observed.slice(1)).toMatchObject([
       { kind: 'assignments.unassigned', unassigned: 4 },
       { kind: 'collection-worker.status-changed', workerId: 'one', status: 'OFFLINE' },
+      { kind: 'assignments.given-up', ...lost },
       { kind: 'assignments.passed', assigned: 3, moved: 1, removed: 2, unassigned: 4 },
     ]);
     await runner.stop();

@@ -12,6 +12,8 @@ export interface AssignmentRunnerOptions {
 
 /** After a pass that failed, for example because PostgreSQL is away. */
 const tryAgainMs = 500;
+/** After a pass that changed something: workers answer at once, and one that does not is found soon. Then twice as long, and so on. */
+const firstWaitMs = 1_000;
 /** Passes may take half of the time at most, when one follows the other. */
 const longestPauseMs = 1_000;
 
@@ -26,9 +28,12 @@ export class AssignmentRunner implements Lifecycle {
   readonly #stopping = new AbortController();
   #done: Promise<void> = Promise.resolve();
   #last: PassResult | undefined;
+  /** Until the next pass, unless one is asked for. */
+  #waitMs: number;
 
   constructor(options: AssignmentRunnerOptions) {
     this.#options = options;
+    this.#waitMs = options.intervalMs;
   }
 
   /** Of the last pass of this replica, for metrics. */
@@ -54,7 +59,7 @@ export class AssignmentRunner implements Lifecycle {
   }
 
   async #run(): Promise<void> {
-    const { clock, intervalMs } = this.#options;
+    const { clock } = this.#options;
     const { signal } = this.#stopping;
     while (!signal.aborted) {
       this.#wakeUp.reset();
@@ -63,21 +68,24 @@ export class AssignmentRunner implements Lifecycle {
       const tookMs = clock.monotonicMs() - startedMs;
       const pauseMs = isDone ? Math.min(tookMs, longestPauseMs) : tryAgainMs;
       await sleep(clock, pauseMs, signal).catch(() => undefined); // rejects when it is stopped
-      if (isDone) await this.#wakeUp.wait(clock, intervalMs, signal);
+      if (isDone) await this.#wakeUp.wait(clock, this.#waitMs, signal);
     }
   }
 
   async #pass(startedMs: number): Promise<boolean> {
-    const { pass, clock, observe } = this.#options;
+    const { pass, clock, intervalMs, observe } = this.#options;
     try {
       const result = await pass();
       const { changes, unassigned } = result;
       if (unassigned !== (this.#last?.unassigned ?? 0)) observe({ kind: 'assignments.unassigned', unassigned });
       this.#last = result;
+      const isBusy = changes && changes.assigned + changes.drained + changes.removed + changes.routes > 0;
+      this.#waitMs = Math.min(isBusy ? firstWaitMs : this.#waitMs * 2, intervalMs);
       if (!changes) return true;
       for (const workerId of changes.offline)
         observe({ kind: 'collection-worker.status-changed', workerId, status: 'OFFLINE' });
-      const { offline: _, ...counts } = changes;
+      for (const one of changes.failed) observe({ kind: 'assignments.given-up', ...one });
+      const { offline: _, failed: _failed, ...counts } = changes;
       const durationMs = clock.monotonicMs() - startedMs;
       observe({ kind: 'assignments.passed', ...counts, durationMs });
       return true;

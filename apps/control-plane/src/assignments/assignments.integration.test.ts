@@ -51,6 +51,7 @@ const pass = async (staleMs = 45_000) => {
     policy: defaultAssignmentPolicy,
     replicas: 2,
     staleMs,
+    silentMs: 3_000,
     awayMs: 15_000,
     forgetMs: 3_600_000,
     pools: new Map(),
@@ -125,6 +126,82 @@ describe('assignments', () => {
     await beat('two', await join('two'));
     expect(await pass()).toMatchObject({ offline: ['one'], assigned: 1, removed: 1 });
     expect(endpoints()).toEqual([]);
+  });
+
+  it('of a worker that died without a word do not wait until it is missed', async () => {
+    for (const workerId of ['dead-1', 'dead-2', 'alive']) await beat(workerId, await join(workerId));
+    await database.query(`update drover.collection_workers set status = 'OFFLINE' where id = 'alive'`);
+    await define('orders');
+    await pass();
+    expect(await rows()).toEqual(['dead-1 PENDING', 'dead-2 PENDING']);
+    await beat('alive', await join('alive'));
+    expect(await pass()).toMatchObject({ assigned: 0 });
+    await pass();
+    expect(await pass()).toBeUndefined();
+    const later = (seconds: number) =>
+      database.query(
+        `with a as (update drover.collection_assignments set assigned_at = assigned_at - $1 * interval '1 s')
+         update drover.collection_workers set last_heartbeat = last_heartbeat - $1 * interval '1 s'`,
+        [seconds],
+      );
+    await later(4);
+    expect(await pass()).toMatchObject({ assigned: 1, offline: [] });
+    expect(await rows()).toEqual(['alive PENDING', 'dead-1 PENDING', 'dead-2 PENDING']);
+    await beat('alive', await join('alive'));
+    await pass();
+    expect(endpoints()).toEqual(['alive']);
+  });
+
+  it('that a worker cannot prepare are tried on another one, and the reason is remembered', async () => {
+    for (const workerId of ['one', 'two']) await beat(workerId, await join(workerId));
+    await define('orders');
+    await pass();
+    for (const workerId of ['one', 'two']) {
+      const { incarnation, assignments } = await beat(workerId, { ...(await join(workerId)), assignments: [] });
+      const collections = assignments.map(({ collectionId, generation }) => ({
+        collectionId,
+        generation,
+        status: 'INITIALIZING' as const,
+        problem: 'no table',
+        cpu: 0,
+        requestRate: 0,
+        errorRate: 0,
+      }));
+      await registry.heartbeat(workerId, { incarnation, status: 'READY', load: idle, collections });
+    }
+    const three = await beat('three', await join('three'));
+    expect(await pass()).toMatchObject({ assigned: 0, failed: [] });
+    await pass();
+    expect(await pass()).toBeUndefined();
+    await database.query(`update drover.collection_assignments set failed_at = now() - interval '4 s'`);
+    const lost = { collection: 'orders', problem: 'no table' };
+    expect(await pass()).toMatchObject({ assigned: 1, drained: 1, failed: [lost] });
+    await beat('three', await beat('three', three));
+    await pass();
+    expect(endpoints()).toEqual(['three']);
+    const failures = await database.query(
+      `select worker_id from drover.collection_assignments where failed_at is not null and problem = 'no table'`,
+    );
+    expect(failures).toHaveLength(2);
+  });
+
+  it('stay when a process registers again with its token; a worker that is told to leave stays so', async () => {
+    await define('orders');
+    const process = (processToken: string) =>
+      registry.register({ workerId: 'one', baseUrl: 'http://one:1', processToken });
+    const one = await beat('one', await process('process-1'));
+    await pass();
+    await beat('one', await beat('one', one));
+    await registry.deregister('one', one.incarnation);
+    published = [];
+    const late = await process('process-1');
+    expect(late).toMatchObject({ incarnation: one.incarnation, assignments: [{ status: 'READY' }] });
+    expect(await database.query('select status, is_draining from drover.collection_workers')).toEqual([
+      { status: 'DRAINING', is_draining: true },
+    ]);
+    expect(published).toEqual([]);
+    const next = await process('process-2');
+    expect(next).toMatchObject({ incarnation: one.incarnation + 1, assignments: [{ status: 'PENDING' }] });
   });
 
   it('that no worker has room for are counted by pool, until one has', async () => {

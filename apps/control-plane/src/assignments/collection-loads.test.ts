@@ -31,7 +31,7 @@ describe('the load of a collection', () => {
 
   it('is inherited by assignments that replace another one, or one of a lost worker', () => {
     const rows = [row('a', 40), row('b', 20)];
-    const plan = { assign: [step('c', 'a'), step('d')], drain: [], remove: [step('b')], unassigned: [] };
+    const plan = { assign: [step('c', 'a'), step('d')], drain: [], remove: [step('b')], failed: [], unassigned: [] };
     expect(plan.assign.map(inheritedLoads(plan, rows))).toEqual([40, 20]);
     const more = { ...plan, assign: [step('d')], remove: [] };
     expect(more.assign.map(inheritedLoads(more, rows))).toEqual([0]);

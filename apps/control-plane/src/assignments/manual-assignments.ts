@@ -54,7 +54,8 @@ const assignStatement = prepared(
   `insert into drover.collection_assignments (collection_id, worker_id, tenant_id, status, generation, manual)
    values ($1, $2, $3, 'PENDING', nextval('drover.assignment_generations'), true)
    on conflict (collection_id, worker_id) do update set status = 'PENDING', generation = excluded.generation,
-     replaces = null, manual = true, excluded = false, problem = null, assigned_at = now(), ready_at = null
+     replaces = null, manual = true, excluded = false, problem = null, failed_at = null, assigned_at = now(),
+     ready_at = null
    returning generation`,
 );
 const keepStatement = prepared(
@@ -112,7 +113,10 @@ export class ManualAssignments {
   /** Throws WORKER_RESERVED if the tenant has another pool. */
   async #requirePool(tx: Transaction, tenantId: string, workerId: string, pool: string): Promise<void> {
     const workers = await tx.query<WorkerRow>(passStatements.workers);
-    const poolOf = tenantPools(workers.map(toWorkerFacts), this.#options.pools);
+    const poolOf = tenantPools(
+      workers.map((row) => toWorkerFacts(row)),
+      this.#options.pools,
+    );
     if (poolOf(tenantId) !== pool) throw workerReserved({ workerId });
   }
 

@@ -7,6 +7,15 @@ export type AssignmentObservation =
       readonly workerId: string;
       readonly status: CollectionWorkerStatus;
     }
+  /** Its CPU is used up, or is not any more. */
+  | { readonly kind: 'collection-worker.overloaded'; readonly workerId: string; readonly isOverloaded: boolean }
+  /** A worker could not prepare a collection, which leaves it. */
+  | {
+      readonly kind: 'assignments.given-up';
+      readonly collection: string;
+      readonly workerId: string;
+      readonly problem: string;
+    }
   | {
       readonly kind: 'assignments.passed';
       readonly assigned: number;
@@ -32,6 +41,23 @@ export const assignmentReaders: Readers<AssignmentObservation> = {
         labelNames: ['status'],
         labels: (o) => ({ status: o.status }),
       }),
+    ],
+  },
+  'collection-worker.overloaded': {
+    level: (o) => (o.isOverloaded ? 'warn' : 'info'),
+    say: (o) => `collection worker ${o.workerId} is ${o.isOverloaded ? '' : 'no longer '}overloaded`,
+    metrics: [
+      count('drover_collection_worker_overloads_total', 'Times that collection workers became overloaded', {
+        value: (o) => Number(o.isOverloaded),
+      }),
+    ],
+  },
+  'assignments.given-up': {
+    level: 'warn',
+    say: (o) =>
+      `collection worker ${o.workerId} cannot prepare the collection ${o.collection}: ${o.problem}; it is served or tried on another worker`,
+    metrics: [
+      count('drover_assignments_given_up_total', 'Collections that left a worker which could not prepare them'),
     ],
   },
   'assignments.passed': {

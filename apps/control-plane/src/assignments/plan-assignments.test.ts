@@ -235,3 +235,88 @@ describe('the pool of a tenant', () => {
     expect(['acme', 'globex', 'initech'].map(poolOf)).toEqual(['blue', 'red', 'default']);
   });
 });
+
+describe('a worker that does not answer its orders', () => {
+  const workers = [worker('gone-1', { isSilent: true }), worker('gone-2', { isSilent: true }), worker('here')];
+  const pending = (workerId: string) => assignment('orders', workerId, { status: 'PENDING', assignedAtMs: 9e8 });
+  const orders = collection('orders', { replicas: 2 });
+
+  it('is no replica of what it was to prepare, and gets nothing new', () => {
+    const { assign, drain, remove, unassigned } = plan(workers, [orders], [pending('gone-1'), pending('gone-2')]);
+    expect(assign).toEqual([{ collectionId: 'orders', workerId: 'here' }]);
+    expect([...drain, ...remove, ...unassigned]).toEqual([]);
+    expect(plan(workers, [collection('items'), collection('notes')]).assign).toEqual([
+      { collectionId: 'items', workerId: 'here' },
+      { collectionId: 'notes', workerId: 'here' },
+    ]);
+  });
+
+  it('keeps what it serves, and is not waited for by what others serve', () => {
+    const served = ['gone-1', 'gone-2'].map((workerId) => assignment('orders', workerId));
+    expect(plan(workers, [orders], served)).toMatchObject({ assign: [], drain: [], remove: [] });
+    const old = assignment('orders', 'old');
+    const leaving = [worker('old', { status: 'DRAINING' }), ...workers];
+    // The only other replica may be gone: the old one serves until a worker that answers does.
+    expect(plan(leaving, [collection('orders')], [old, assignment('orders', 'gone-1')]).drain).toEqual([]);
+  });
+
+  it('has one replica too many when it answers after all, and then that one goes', () => {
+    const back = workers.map(({ id }) => worker(id));
+    const all = ['gone-1', 'gone-2', 'here'].map((workerId) => assignment('orders', workerId));
+    expect(plan(back, [orders], all).drain).toHaveLength(1);
+  });
+});
+
+describe('a collection that a worker cannot prepare', () => {
+  const [nowMs, second] = [1e9, 1_000];
+  const failing = (workerId: string, forMs: number, facts: Partial<AssignmentFacts> = {}) =>
+    assignment('orders', workerId, { status: 'INITIALIZING', failedAtMs: nowMs - forMs, ...facts });
+  const failed = (workerId: string) => failing(workerId, 600 * second, { status: 'REMOVED' });
+  const workers = ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((id) => worker(id));
+  const steps = (rows: readonly AssignmentFacts[], replicas = 1, of = workers) => {
+    const { assign, drain, failed: lost } = plan(of, [collection('orders', { replicas })], rows);
+    expect(lost).toEqual(drain);
+    return { to: assign.map(({ workerId }) => workerId), from: drain.map(({ workerId }) => workerId) };
+  };
+
+  it('is tried on another worker after two seconds, and later ones after twice the time each', () => {
+    expect(steps([failing('a', 1.9 * second)])).toEqual({ to: [], from: [] });
+    expect(steps([failing('a', 2 * second)])).toEqual({ to: [expect.not.stringMatching('a')], from: ['a'] });
+    expect(steps([failed('a'), failing('b', 3.9 * second)])).toEqual({ to: [], from: [] });
+    expect(steps([failed('a'), failing('b', 4 * second)])).toEqual({
+      to: [expect.stringMatching(/[c-g]/)],
+      from: ['b'],
+    });
+    const fourth = [failed('a'), failed('b'), failed('c')];
+    expect(steps([...fourth, failing('d', 15.9 * second)])).toEqual({ to: [], from: [] });
+    expect(steps([...fourth, failing('d', 16 * second)])).toEqual({
+      to: [expect.stringMatching(/[e-g]/)],
+      from: ['d'],
+    });
+  });
+
+  it('is tried on five workers at most, and stays on the last one, which goes on trying', () => {
+    const four = ['a', 'b', 'c', 'd'].map(failed);
+    expect(steps([...four, failing('e', 3_600 * second)])).toEqual({ to: [], from: [] });
+  });
+
+  it('stays where it is if no other worker fits', () => {
+    const two = workers.slice(0, 2);
+    expect(steps([failing('a', 3_600 * second)], 1, two.slice(0, 1))).toEqual({ to: [], from: [] });
+    expect(steps([failed('b'), failing('a', 3_600 * second)], 1, two)).toEqual({ to: [], from: [] });
+    // A worker that has failed is better than none.
+    expect(steps([failed('b'), assignment('orders', 'a')], 2, two)).toEqual({ to: ['b'], from: [] });
+  });
+
+  it('takes one of two replicas along, and leaves the other one in its place', () => {
+    const { to, from } = steps([assignment('orders', 'a'), failing('b', 2 * second)], 2);
+    expect([to, from]).toEqual([[expect.stringMatching(/[c-g]/)], ['b']]);
+  });
+
+  it('is not moved any more: it stays where it is served', () => {
+    const move = failing('b', 2 * second, { replaces: 'a', assignedAtMs: 1 });
+    expect(steps([assignment('orders', 'a'), move])).toEqual({ to: [], from: ['b'] });
+    const given = { ...move, status: 'DRAINING' as const };
+    expect(steps([assignment('orders', 'a'), given])).toEqual({ to: [], from: [] });
+  });
+});

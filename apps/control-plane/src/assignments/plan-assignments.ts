@@ -7,7 +7,7 @@ import type {
   WorkerFacts,
 } from './assignment-facts.js';
 import { bestWorker } from './best-worker.js';
-import { poolState, type PlacedCollection, type PlannedWorker, type WorkerPoolState } from './pool-state.js';
+import { isOpen, poolState, type PlacedCollection, type PlannedWorker, type WorkerPoolState } from './pool-state.js';
 
 export interface AssignmentInput {
   readonly workers: readonly WorkerFacts[];
@@ -21,6 +21,7 @@ interface Steps {
   readonly assign: (AssignmentStep & { readonly replaces?: string })[];
   readonly drain: AssignmentStep[];
   readonly remove: AssignmentStep[];
+  readonly failed: AssignmentStep[];
   readonly unassigned: { readonly collectionId: string; readonly pool: string; readonly missing: number }[];
 }
 
@@ -35,12 +36,12 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
   const aliveIds = new Set(alive.map(({ id }) => id));
   const known = new Map(collections.map((collection) => [collection.id, collection]));
   const poolOf = new Map(alive.map(({ id, pool }) => [id, pool]));
-  const isServed = new Set(alive.filter(({ status }) => status === 'READY').map(({ pool }) => pool));
+  const isServed = new Set(alive.filter(isOpen).map(({ pool }) => pool));
   // Where no worker could take over, the control plane may be the part that is cut off: a worker that comes back goes on.
   const unreplaceable = new Set(
     workers.filter(({ status, pool }) => status === 'OFFLINE' && !isServed.has(pool)).map(({ id }) => id),
   );
-  const steps: Steps = { assign: [], drain: [], remove: [], unassigned: [] };
+  const steps: Steps = { assign: [], drain: [], remove: [], failed: [], unassigned: [] };
   const current = new Map<string, AssignmentFacts[]>();
   for (const assignment of input.assignments) {
     const { collectionId, workerId } = assignment;
@@ -56,6 +57,7 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
     const stuck = placeMissing(state, pool, policy, steps);
     retire(state, stuck, steps);
     makeRoom(state, stuck, steps);
+    giveUpFailing(state, policy, nowMs, steps);
     rebalance(state, policy, nowMs, steps);
   }
   drainForeign(current, known, poolOf, steps);
@@ -100,10 +102,17 @@ function placeMissing(
   return stuck;
 }
 
-/** The replicas that count: without a route, a collection does not wait for a worker that starts. */
-function countOf({ workers }: WorkerPoolState, { kept, serving, leaving }: PlacedCollection): number {
-  if (serving.length + leaving.filter(({ status }) => status === 'READY').length > 0) return kept.length;
-  return kept.filter(({ workerId }) => workers.get(workerId)?.facts.status === 'READY').length;
+/**
+ * The replicas that count: without a route, a collection does not wait for a worker that starts; it never waits for one that does not
+ * answer.
+ */
+function countOf({ workers }: WorkerPoolState, { kept, leaving }: PlacedCollection): number {
+  const isRouted = [...kept, ...leaving].some(({ status }) => status === 'READY');
+  return kept.filter(({ workerId, status }) => {
+    const worker = workers.get(workerId)?.facts;
+    if (status === 'READY' || !worker) return true;
+    return isOpen(worker) || (isRouted && !worker.isSilent);
+  }).length;
 }
 
 function toLacking(state: WorkerPoolState, collection: PlacedCollection): Lacking {
@@ -121,7 +130,8 @@ function toLacking(state: WorkerPoolState, collection: PlacedCollection): Lackin
 
 function placeOne(state: WorkerPoolState, lacking: Lacking, policy: AssignmentPolicy, steps: Steps): boolean {
   const { collection, taken, unreplaced, zones } = lacking;
-  const best = bestWorker(state, collection, policy, lacking);
+  let best = untriedWorker(state, lacking, policy);
+  if (!best && collection.failed.size > 0) best = bestWorker(state, collection, policy, lacking);
   if (!best) return false;
   const { facts, share } = collection;
   const replaces = unreplaced.pop();
@@ -132,6 +142,53 @@ function placeOne(state: WorkerPoolState, lacking: Lacking, policy: AssignmentPo
   zones.add(best.facts.zone);
   lacking.count += 1;
   return true;
+}
+
+/** The best worker of those that have not failed to prepare the collection. */
+function untriedWorker(
+  state: WorkerPoolState,
+  { collection, taken, zones }: Lacking,
+  policy: AssignmentPolicy,
+): PlannedWorker | undefined {
+  const { failed } = collection;
+  const avoided = failed.size === 0 ? taken : new Set([...taken, ...failed]);
+  return bestWorker(state, collection, policy, { taken: avoided, zones });
+}
+
+/**
+ * Takes collections from workers that cannot prepare them. A move for balance is given up: the collection stays where it is served.
+ * Otherwise the collection is tried on another worker, if there is one that has not failed; each try waits twice as long as the one
+ * before, and after `maxTries` the workers that have the collection go on trying.
+ */
+function giveUpFailing(state: WorkerPoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
+  for (const collection of state.collections) {
+    const { facts, kept, leaving, failed } = collection;
+    const failing = kept.filter(({ failedAtMs, status }) => failedAtMs !== undefined && status !== 'READY');
+    const [first] = failing.toSorted((a, b) => (a.failedAtMs ?? 0) - (b.failedAtMs ?? 0));
+    const tries = failing.length + failed.size;
+    if (!first || nowMs - (first.failedAtMs ?? nowMs) < policy.giveUpMs * 2 ** (tries - 1)) continue;
+    const step = { collectionId: facts.id, workerId: first.workerId };
+    if (!leaving.some((from) => from.workerId === first.replaces && mayStay(state, collection, from))) {
+      const lacking = toLacking(state, collection);
+      const next = tries < policy.maxTries && untriedWorker(state, lacking, policy);
+      if (!next) continue;
+      next.held += 1;
+      next.add(facts, collection.share);
+      steps.assign.push({ ...step, workerId: next.facts.id, replaces: first.workerId });
+    }
+    state.workers.get(first.workerId)?.take(facts, collection.share);
+    steps.drain.push(step);
+    steps.failed.push(step);
+  }
+}
+
+/** Whether an assignment leaves only because another one was to take over. */
+function mayStay(
+  { workers }: WorkerPoolState,
+  { facts, excluded }: PlacedCollection,
+  { workerId, status }: AssignmentFacts,
+): boolean {
+  return status === 'READY' && !excluded.has(workerId) && workers.get(workerId)?.wouldFit(facts) === true;
 }
 
 /** Drains replicas that their collections can do without, one for each collection that no worker has room for. */
@@ -194,7 +251,7 @@ interface Movable {
 
 /** Moves collections from workers with much load to workers with little, a few at a time, while that makes the pool more even. */
 function rebalance(state: WorkerPoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
-  const ready = [...state.workers.values()].filter(({ facts }) => facts.status === 'READY');
+  const ready = [...state.workers.values()].filter(({ facts }) => isOpen(facts));
   if (ready.length < 2) return;
   const mean = ready.reduce((sum, { load }) => sum + load, 0) / ready.length;
   const isOut = (limit: number): boolean =>
@@ -228,13 +285,13 @@ function rebalance(state: WorkerPoolState, policy: AssignmentPolicy, nowMs: numb
 function movableByWorker(state: WorkerPoolState, { restMs }: AssignmentPolicy, nowMs: number): Map<string, Movable[]> {
   const movable = new Map<string, Movable[]>();
   for (const collection of state.collections) {
-    const { kept, leaving, wanted, excluded } = collection;
+    const { kept, leaving, wanted, excluded, failed } = collection;
     const isSettled =
       kept.length === wanted &&
       leaving.length === 0 &&
       kept.every(({ status, assignedAtMs }) => status === 'READY' && nowMs - assignedAtMs >= restMs);
     if (!isSettled) continue;
-    const workerIds = new Set([...excluded, ...kept.map(({ workerId }) => workerId)]);
+    const workerIds = new Set([...excluded, ...failed, ...kept.map(({ workerId }) => workerId)]);
     // One replica of a collection moves at a time: the one on the worker with the most load.
     const [first] = kept
       .filter(({ isManual }) => !isManual)

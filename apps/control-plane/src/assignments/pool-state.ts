@@ -36,10 +36,13 @@ export class PlannedWorker {
 
   /** Whether it could get the collection if it had room. */
   wouldFit({ tenantId }: CollectionFacts): boolean {
-    const { status, tenantAffinity } = this.facts;
-    return status === 'READY' && (tenantAffinity === undefined || tenantAffinity === tenantId);
+    const { tenantAffinity } = this.facts;
+    return isOpen(this.facts) && (tenantAffinity === undefined || tenantAffinity === tenantId);
   }
 }
+
+/** Whether a worker takes new collections. */
+export const isOpen = ({ status, isSilent }: WorkerFacts): boolean => status === 'READY' && !isSilent;
 
 /** A collection with the assignments that the plan keeps, and those that leave as soon as others can serve. */
 export interface PlacedCollection {
@@ -51,11 +54,13 @@ export interface PlacedCollection {
   /** Load of each replica. */
   readonly share: number;
   readonly kept: AssignmentFacts[];
-  /** Those of them that requests are sent to. */
+  /** Those of them that requests are sent to, and whose workers answer. */
   readonly serving: AssignmentFacts[];
   readonly leaving: AssignmentFacts[];
   /** Workers that it was taken from by hand. */
   readonly excluded: ReadonlySet<string>;
+  /** Workers that could not prepare it, and do not have it any more: others are tried first. */
+  readonly failed: ReadonlySet<string>;
 }
 
 export interface WorkerPoolState {
@@ -72,15 +77,19 @@ export function poolState(
   { idleLoad, replicaLoad }: AssignmentPolicy,
 ): WorkerPoolState {
   const workers = new Map(facts.map((worker) => [worker.id, new PlannedWorker(worker)]));
-  const ready = facts.filter(({ status }) => status === 'READY');
+  const ready = facts.filter(isOpen);
   const readyFor = countByTenant(ready);
   const openFor = countByTenant(facts.filter(({ status }) => status === 'READY' || status === 'STARTING'));
+  const isOpenOf = (id: string): boolean => {
+    const worker = workers.get(id);
+    return worker !== undefined && isOpen(worker.facts);
+  };
   const loadOf = ({ load }: CollectionFacts): number => Math.max(load, idleLoad);
   const meanLoad = collections.reduce((sum, collection) => sum + loadOf(collection), 0) / Math.max(1, ready.length);
   const planned = collections.map((collection): PlacedCollection => {
     const own = assignmentsOf(collection.id);
     const excluded = new Set(own.filter(({ isExcluded }) => isExcluded).map(({ workerId }) => workerId));
-    const closed = [...excluded].filter((id) => workers.get(id)?.facts.status === 'READY').length;
+    const closed = [...excluded].filter((id) => isOpenOf(id)).length;
     const replicas = Math.max(collection.replicas, Math.ceil(collection.load / replicaLoad));
     const replicasOf = (count: number): number => Math.max(1, Math.min(replicas, count - closed));
     const wanted = replicasOf(openFor(collection.tenantId));
@@ -88,10 +97,9 @@ export function poolState(
     const share = loadOf(collection) / wanted;
     const { kept, leaving } = sorted(collection, own, workers);
     for (const { workerId } of kept) workers.get(workerId)?.add(collection, share);
-    const serving = kept.filter(
-      ({ status, workerId }) => status === 'READY' && workers.get(workerId)?.facts.status === 'READY',
-    );
-    return { facts: collection, wanted, attainable, share, kept, serving, leaving, excluded };
+    const serving = kept.filter(({ status, workerId }) => status === 'READY' && isOpenOf(workerId));
+    const failed = new Set(own.filter(hasFailed).map(({ workerId }) => workerId));
+    return { facts: collection, wanted, attainable, share, kept, serving, leaving, excluded, failed };
   });
   return { workers, collections: planned, meanLoad };
 }
@@ -129,9 +137,17 @@ function sorted(
   return { kept, leaving };
 }
 
-/** An assignment that was made after its replacement is a new one: that move has ended long ago. */
+/** Whether the worker has given up what it could not prepare. */
+const hasFailed = ({ failedAtMs, status }: AssignmentFacts): boolean =>
+  failedAtMs !== undefined && (status === 'REMOVED' || status === 'DRAINING');
+
+/**
+ * Whether another assignment takes over from this one. One that was made after its replacement is a new one: that move has ended long
+ * ago. So has one whose replacement is given up.
+ */
 function isReplaced({ workerId, assignedAtMs }: AssignmentFacts, own: readonly AssignmentFacts[]): boolean {
   return own.some(
-    (other) => other.replaces === workerId && other.status !== 'REMOVED' && other.assignedAtMs >= assignedAtMs,
+    ({ replaces, status, assignedAtMs: madeAtMs }) =>
+      replaces === workerId && status !== 'REMOVED' && status !== 'DRAINING' && madeAtMs >= assignedAtMs,
   );
 }

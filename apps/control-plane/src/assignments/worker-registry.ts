@@ -26,39 +26,45 @@ export interface WorkerRegistryOptions {
 
 const defaultCapacity = 50;
 
+// Without a row: the same process has registered before, and its registration stands.
 const registerStatement = prepared(
   'worker-register',
   `insert into drover.collection_workers
-     (id, status, base_url, pod_name, namespace, pool, capacity, tenant_affinity, zone, labels)
-   values ($1, 'STARTING', $2, $3, $4, $5, $6, $7, $8, $9)
+     (id, status, base_url, pod_name, namespace, pool, capacity, tenant_affinity, zone, labels, process_token)
+   values ($1, 'STARTING', $2, $3, $4, $5, $6, $7, $8, $9, $10)
    on conflict (id) do update set status = 'STARTING', incarnation = collection_workers.incarnation + 1,
      base_url = excluded.base_url, pod_name = excluded.pod_name, namespace = excluded.namespace, pool = excluded.pool,
      capacity = excluded.capacity, tenant_affinity = excluded.tenant_affinity, zone = excluded.zone,
-     labels = excluded.labels, load = null, is_draining = false, last_heartbeat = now(), updated_at = now()
+     labels = excluded.labels, process_token = excluded.process_token, load = null, is_overloaded = false,
+     is_draining = false, last_heartbeat = now(), updated_at = now()
+   where excluded.process_token is null or collection_workers.process_token is distinct from excluded.process_token
    returning incarnation, status`,
 );
-// A new process serves nothing yet: what it had is prepared again, what it was to give up is gone.
+// A new process serves nothing yet: what it had is prepared again, what it was to give up is gone. What an earlier one could not
+// prepare, this one may be able to.
 const resetStatement = prepared(
   'worker-reset',
-  `update drover.collection_assignments set ready_at = null, problem = null,
-     status = case when status = 'DRAINING' or excluded then 'REMOVED' else 'PENDING' end,
+  `update drover.collection_assignments set ready_at = null, problem = null, failed_at = null,
+     status = case when status in ('DRAINING', 'REMOVED') or excluded then 'REMOVED' else 'PENDING' end,
      generation = nextval('drover.assignment_generations')
-   where worker_id = $1 and status <> 'REMOVED'`,
+   where worker_id = $1 and (status <> 'REMOVED' or failed_at is not null)`,
 );
 // "no key": a pass may refer to the worker in new assignments meanwhile.
 const beatStatement = prepared(
   'worker-beat',
   `with stored as (
-     select status, is_draining from drover.collection_workers where id = $1 and incarnation = $2 for no key update)
-   update drover.collection_workers w set last_heartbeat = now(), updated_at = now(), load = $4,
+     select status, is_draining, is_overloaded from drover.collection_workers
+     where id = $1 and incarnation = $2 for no key update)
+   update drover.collection_workers w set last_heartbeat = now(), updated_at = now(), load = $4, is_overloaded = $6,
      is_draining = w.is_draining or $3 = 'DRAINING',
      status = case when w.is_draining and $3 <> 'FAILED' then 'DRAINING'
        when stored.status || ' ' || $3 = any ($5) then $3 else stored.status end
-   from stored where w.id = $1 returning w.incarnation, w.status, stored.status as was`,
+   from stored where w.id = $1
+   returning w.incarnation, w.status, stored.status as was, stored.is_overloaded as was_overloaded`,
 );
 const incarnationStatement = prepared(
   'worker-incarnation',
-  'select incarnation, status from drover.collection_workers where id = $1',
+  'select incarnation, status, status as was from drover.collection_workers where id = $1',
 );
 const drainStatement = prepared(
   'worker-drain',
@@ -85,6 +91,8 @@ const reportStatement = prepared(
      order by a.collection_id for no key update of a)
    update drover.collection_assignments a set status = told.status, problem = told.problem,
      ready_at = case when told.status = 'READY' and told.was <> 'READY' then now() else a.ready_at end,
+     failed_at = case when told.status in ('DRAINING', 'REMOVED') then a.failed_at
+       when told.problem is not null then coalesce(a.failed_at, now()) end,
      load = a.load + ${loadWeight} * (told.cpu - a.load)
    from told where a.worker_id = $1 and a.collection_id = told.collection_id
    returning told.was <> a.status and a.status in ('READY', 'REMOVED') as has_changed`,
@@ -121,6 +129,7 @@ interface RegisteredRow {
   readonly status: CollectionWorkerStatus;
   /** Status before the statement; absent if there was no other. */
   readonly was?: CollectionWorkerStatus;
+  readonly was_overloaded?: boolean;
 }
 
 /** What collection workers say of themselves. Only the control plane writes it down, and asks for a pass if that may change a plan. */
@@ -131,26 +140,32 @@ export class WorkerRegistry {
     this.#options = options;
   }
 
+  /** A late or repeated call of a process that has registered changes nothing, if the process gives its token. */
   register(worker: NewCollectionWorker): Promise<WorkerOrders> {
     const { workerId, baseUrl, podName = null, namespace = null, pool = defaultPool } = worker;
     const { capacity = defaultCapacity, tenantAffinity = null, zone = null, labels = {} } = worker;
-    const about = [baseUrl, podName, namespace, pool, capacity, tenantAffinity, zone, JSON.stringify(labels)];
+    const facts = [baseUrl, podName, namespace, pool, capacity, tenantAffinity, zone, JSON.stringify(labels)];
+    const values = [workerId, ...facts, worker.processToken ?? null];
     return this.#options.database.transaction(async (tx) => {
       await lockInTransaction(tx, 'drover.assignments');
-      const [row] = await tx.query<RegisteredRow>(registerStatement, [workerId, ...about]);
-      await tx.query(resetStatement, [workerId]);
-      return this.#answer(tx, workerId, row);
+      const [row] = await tx.query<RegisteredRow>(registerStatement, values);
+      if (row) await tx.query(resetStatement, [workerId]);
+      const [known] = row ? [row] : await tx.query<RegisteredRow>(incarnationStatement, [workerId]);
+      return this.#answer(tx, workerId, known);
     });
   }
 
   /** Throws WORKER_UNKNOWN or WORKER_REGISTERED_AGAIN. */
   heartbeat(workerId: string, heartbeat: CollectionWorkerHeartbeat): Promise<WorkerOrders> {
     const { incarnation, load, collections } = heartbeat;
-    const status = heartbeat.status === 'OVERLOADED' ? 'READY' : heartbeat.status;
+    const isOverloaded = heartbeat.status === 'OVERLOADED';
+    const status = isOverloaded ? 'READY' : heartbeat.status;
     return this.#options.database.transaction(async (tx) => {
-      const values = [workerId, incarnation, status, JSON.stringify(load), beatable];
+      const values = [workerId, incarnation, status, JSON.stringify(load), beatable, isOverloaded];
       const [row] = await tx.query<RegisteredRow>(beatStatement, values);
       if (!row) await refuse(tx, workerId, incarnation);
+      if (row && row.was_overloaded !== isOverloaded)
+        tx.afterCommit(() => this.#options.observe({ kind: 'collection-worker.overloaded', workerId, isOverloaded }));
       const reports = collections.map(({ collectionId, ...report }) => ({ collection_id: collectionId, ...report }));
       const reported =
         reports.length === 0
