@@ -1,6 +1,7 @@
 import { workerCrashed, type CrashFacts } from '../types/errors.js';
 import type { Middleware } from '../types/messages.js';
 import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
+import { onAbort } from './abort-listeners.js';
 import { blame, type Blame } from './blame.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
@@ -153,12 +154,12 @@ export class PendingRequests {
     if (this.size === 0 || deadline?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = (): void => {
-        deadline?.removeEventListener('abort', finish);
+        ignoreDeadline?.();
         removeFrom(this.#whenEmpty, finish);
         resolve();
       };
       this.#whenEmpty.push(finish);
-      deadline?.addEventListener('abort', finish);
+      const ignoreDeadline = deadline && onAbort(deadline, finish);
     });
   }
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { WorkerOptions } from '../types/worker.js';
 import type { ShutdownReason } from '../types/config.js';
@@ -582,6 +583,19 @@ describe('limits of a request', () => {
     controller.abort(reason);
     expect(await after).toBe(reason);
     expect(driver.last.sent.at(-1)).toEqual([kind.cancel, driver.last.idOf('work')]);
+  });
+
+  it('adds one listener to a signal that many requests and drains share', async () => {
+    const worker = await open();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const failures = Array.from({ length: 20 }, () => failureOf(worker.send('work', undefined, { signal })));
+    const drained = [worker.drain(signal), worker.drain(signal)];
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    controller.abort();
+    for (const failure of failures) expect(await failure).toBe(signal.reason);
+    await Promise.all(drained);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('cancels a request whose onProgress throws', async () => {

@@ -11,6 +11,7 @@ import {
 } from '../types/errors.js';
 import { kind } from '../types/wire-message.js';
 import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
+import { onAbort } from './abort-listeners.js';
 import { maxAttemptsFor } from './blame.js';
 import { unavailableLike, unavailableAfter } from './crash-report.js';
 import { answerHostCall, LiveWorker } from './live-worker.js';
@@ -226,9 +227,7 @@ export class WorkerCore {
     this.#limits.watch(request, options);
     const { signal } = options;
     if (!signal) return;
-    const giveUp = (): void => this.abandon(request, signal.reason);
-    signal.addEventListener('abort', giveUp, { once: true });
-    request.onSettled(() => signal.removeEventListener('abort', giveUp));
+    request.onSettled(onAbort(signal, () => this.abandon(request, signal.reason)));
   }
 
   #spawn(): LiveWorker {

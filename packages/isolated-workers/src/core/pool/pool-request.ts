@@ -5,6 +5,7 @@ import {
   WorkerUnavailableError,
 } from '../../types/errors.js';
 import type { SendOptions } from '../../types/worker.js';
+import { onAbort } from '../abort-listeners.js';
 import type { PendingRequest, RequestCallbacks } from '../pending-request.js';
 import type { Queueable, QueuePlace } from '../request-queue.js';
 import { isLimit } from '../time-limits.js';
@@ -90,8 +91,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
   /** Begins to wait in the queue. */
   wait(): void {
     const { signal } = this.#options;
-    const giveUp = (): void => this.#leave(signal?.reason);
-    signal?.addEventListener('abort', giveUp, { once: true });
+    const ignoreSignal = signal && onAbort(signal, () => this.#leave(signal.reason));
     let timer: NodeJS.Timeout | undefined;
     if (isLimit(this.#limitMs)) {
       const nowMs = performance.now();
@@ -101,7 +101,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
     }
     this.#stopWaiting = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', giveUp);
+      ignoreSignal?.();
     };
   }
 

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LateDriver, type ScriptedConnection } from '../scripted-driver.test.fixture.js';
 import { kind } from '../../types/wire-message.js';
@@ -305,6 +306,21 @@ describe('requests that wait for a worker of a pool', () => {
       await turn();
     }
     expect(await Promise.all(answers)).toEqual(['first', 'low', 'normal', 'high', 'also high']);
+  });
+
+  it('add one listener to a signal that they share, in the queue and with a worker', async () => {
+    const { pool } = await open();
+    const controller = new AbortController();
+    const { signal } = controller;
+    const answers = Array.from({ length: 20 }, () => pool.send('shared', undefined, { signal }));
+    await turn();
+    const drained = pool.drain(signal);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    controller.abort();
+    await drained;
+    const settled = await Promise.allSettled(answers);
+    expect(settled.every((answer) => answer.status === 'rejected' && answer.reason === signal.reason)).toBe(true);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
   it('reject with the very reason of a signal that is aborted already', async () => {

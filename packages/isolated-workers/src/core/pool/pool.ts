@@ -7,6 +7,7 @@ import {
 } from '../../types/errors.js';
 import type { PoolStats } from '../../types/pool.js';
 import type { SendOptions } from '../../types/worker.js';
+import { onAbort } from '../abort-listeners.js';
 import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
@@ -154,11 +155,11 @@ export class PoolCore {
     if (this.#isQuiet() || deadline?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const finish = (): void => {
-        deadline?.removeEventListener('abort', finish);
+        ignoreDeadline?.();
         resolve();
       };
       this.#whenQuiet.push(finish);
-      deadline?.addEventListener('abort', finish, { once: true });
+      const ignoreDeadline = deadline && onAbort(deadline, finish);
     });
   }
 
