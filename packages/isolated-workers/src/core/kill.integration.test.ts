@@ -1,9 +1,11 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, existsSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { eventually, isAlive, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { WorkerClosedError, WorkerCrashedError, WorkerUnavailableError } from '../types/errors.js';
 import { childProcess } from './drivers/child-process/host.js';
+import { workerThreads } from './drivers/worker-threads/host.js';
 import { drivers, failureOf, fixture, toldDuring, watched, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
@@ -146,5 +148,48 @@ describe.each(drivers)('$name: close while a restart waits for its time', ({ dri
     expect(await waiting).toBeInstanceOf(WorkerClosedError);
     expect(worker.pending).toBe(0);
     expect(lives).toEqual([1, 2]);
+  });
+});
+
+describe('a thread in a system call, which nothing can interrupt', () => {
+  /** Lets a thread read a file that has no end before `run` has ended. */
+  async function whileBlocked(
+    options: { readonly closeGraceMs?: number },
+    run: (worker: Awaited<ReturnType<typeof open>>, failure: Promise<Error>) => Promise<void>,
+  ): Promise<void> {
+    await withScratchDirectory(async (directory) => {
+      const file = path.join(directory, 'pipe');
+      execFileSync('mkfifo', [file]);
+      const worker = await open({ driver: workerThreads, ...options });
+      const failure = failureOf(worker.send('readFile', file));
+      // Fails until the thread has opened the file.
+      const writer = await eventually(() => openSync(file, constants.O_WRONLY | constants.O_NONBLOCK));
+      try {
+        await run(worker, failure);
+      } finally {
+        closeSync(writer);
+      }
+    });
+  }
+
+  it('is given up when it is closed', async () => {
+    await whileBlocked({ closeGraceMs: 1 }, async (worker, failure) => {
+      await worker.close();
+      expect(await failure).toBeInstanceOf(WorkerClosedError);
+      expect(worker.state).toBe('closed');
+    });
+  });
+
+  it('is replaced when it is recycled, however often it is killed, without a warning', async () => {
+    const warnings: Error[] = [];
+    const note = (warning: Error): void => void warnings.push(warning);
+    process.on('warning', note);
+    await whileBlocked({}, async (worker, failure) => {
+      await Promise.all(Array.from({ length: 12 }, () => worker.recycle()));
+      expect(await failure).toMatchObject({ name: 'WorkerCrashedError', endedByHost: true, signal: 'SIGKILL' });
+      expect(await worker.send('echo', 1)).toBe(1);
+    });
+    process.off('warning', note);
+    expect(warnings).toEqual([]);
   });
 });

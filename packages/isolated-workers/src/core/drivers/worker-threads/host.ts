@@ -19,6 +19,12 @@ export const workerThreads: Driver = {
   connect: (spec, events) => new ThreadConnection(spec, events),
 };
 
+/**
+ * How long a killed thread has to end. One in a system call, for instance in `execSync`, ends only after that: it is given up,
+ * and runs no further instruction of its script then.
+ */
+const terminateMs = 200;
+
 class ThreadConnection implements Connection {
   readonly pid = process.pid;
   readonly #worker: Worker;
@@ -29,7 +35,9 @@ class ThreadConnection implements Connection {
   readonly #events: ConnectionEvents;
   readonly #gone: Promise<void>;
   #failure: Error | undefined;
-  #killed = false;
+  #resolveGone: () => void = () => undefined;
+  /** Set when the thread was killed. */
+  #deadline: NodeJS.Timeout | undefined;
   #isReported = false;
 
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
@@ -66,12 +74,8 @@ class ThreadConnection implements Connection {
       if (spec.stderr === 'inherit') process.stderr.write(chunk);
     });
     if (spec.stdout === 'ignore') worker.stdout.resume();
-    this.#gone = new Promise((resolve) => {
-      worker.once('exit', (code) => {
-        this.#report(code);
-        resolve();
-      });
-    });
+    this.#gone = new Promise((resolve) => (this.#resolveGone = resolve));
+    worker.once('exit', (code) => this.#report(code));
   }
 
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void {
@@ -99,8 +103,15 @@ class ThreadConnection implements Connection {
   }
 
   kill(): void {
-    this.#killed = true;
+    if (this.#deadline || this.#isReported) return;
+    // After a busy turn of the host the exit event may be due: it is handled before an immediate.
+    this.#deadline = setTimeout(() => setImmediate(() => this.#giveUp()), terminateMs);
     void this.#worker.terminate();
+  }
+
+  #giveUp(): void {
+    this.#worker.unref();
+    this.#report(null);
   }
 
   #unreadable(error: unknown): void {
@@ -113,20 +124,23 @@ class ThreadConnection implements Connection {
     if (!this.#isReported) this.#events.onMessage(message);
   };
 
-  #report(code: number): void {
+  /** Reports the end once. `code` is null for a thread that was given up. */
+  #report(code: number | null): void {
     if (this.#isReported) return;
     this.#isReported = true;
+    clearTimeout(this.#deadline);
     const failure = this.#failure;
     const outOfMemory = failure !== undefined && 'code' in failure && failure.code === 'ERR_WORKER_OUT_OF_MEMORY';
     this.#events.onShutdown({
       reason: failure ? { type: 'error', error: failure } : { type: 'exit', code, signal: null },
       pid: this.pid,
       exitCode: code,
-      signal: this.#killed ? 'SIGKILL' : null,
+      signal: this.#deadline ? 'SIGKILL' : null,
       stderr: this.#stderr.toString() || (failure?.stack ?? ''),
       outOfMemory,
       uptimeMs: performance.now() - this.#startedMs,
     });
+    this.#resolveGone();
   }
 }
 
