@@ -4,7 +4,6 @@ export { workerThreads } from './core/drivers/worker-threads/host.js';
 export { createPool } from './core/pool/create-pool.js';
 export { poolWorkerStates } from './core/pool/pool-worker.js';
 export { startWorkerServer, transfer } from './core/server/worker-server.js';
-export type { WorkerServer, WorkerServerOptions } from './core/server/worker-server.js';
 export { workerStates } from './core/worker-states.js';
 export {
   BackpressureError,
@@ -22,4 +21,5 @@ export type * from './types/config.js';
 export type * from './types/driver.js';
 export type * from './types/messages.js';
 export type * from './types/pool.js';
+export type * from './types/server.js';
 export type * from './types/worker.js';

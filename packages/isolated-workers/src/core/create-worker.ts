@@ -1,13 +1,18 @@
 import type { MessageDef, MessageDefs } from '../types/messages.js';
 import type { SendOptions, StreamOptions, WorkerClient, WorkerOptions } from '../types/worker.js';
 import { openStream } from './open-stream.js';
+import { expectOptions } from './options/option-tables.js';
 import { WorkerCore } from './worker.js';
+
+/** The options of a call without options. */
+const none: SendOptions = {};
 
 /** Starts a worker. Resolves when it is ready; rejects when it does not start. */
 export async function createWorker<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(options: WorkerOptions<Defs, HostDefs>): Promise<WorkerClient<Defs>> {
+  expectOptions.ofWorker(options);
   const core = new WorkerCore(options);
   await core.started();
   return clientOf<Defs>(core);
@@ -16,11 +21,15 @@ export async function createWorker<
 /** Returns the typed client of a worker. */
 function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClient<Defs> {
   const client = {
-    send: (type: string, payload?: unknown, options: SendOptions = {}) =>
+    send: (type: string, payload?: unknown, options: SendOptions = none) =>
       new Promise((resolve, reject) => {
+        if (options !== none) expectOptions.ofRequest(options);
         core.request(type, payload, options, { resolve, reject, onProgress: options.onProgress }, 0);
       }),
-    stream: (type: string, payload?: unknown, options: StreamOptions = {}) => openStream(core, type, payload, options),
+    stream(type: string, payload?: unknown, options: StreamOptions = none) {
+      expectOptions.ofStream(options);
+      return openStream(core, type, payload, options);
+    },
     get pid() {
       return core.pid;
     },

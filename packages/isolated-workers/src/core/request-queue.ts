@@ -1,5 +1,3 @@
-import { UnsupportedOptionError } from '../types/errors.js';
-
 /** A request that can wait in a `RequestQueue`. */
 export interface Queueable<Item> {
   /** Higher ones leave the queue first. */
@@ -21,12 +19,6 @@ interface QueueLevel<Item> {
   readonly priority: number;
   first: QueuePlace<Item> | undefined;
   last: QueuePlace<Item> | undefined;
-}
-
-/** Returns the error for a priority that cannot be compared. */
-export function unusablePriority(priority: number | undefined): UnsupportedOptionError | undefined {
-  if (priority === undefined || Number.isFinite(priority)) return undefined;
-  return new UnsupportedOptionError(`priority is ${priority}. Use a finite number; higher ones go first.`);
 }
 
 /**

@@ -44,7 +44,6 @@ export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerS
     refuse('frames to limit', 'Omit maxFrameBytes, or use the driver childProcess');
   if (options.user !== undefined && name === 'worker-threads')
     refuse('user of its own', 'Omit user, or use the driver childProcess');
-  checkAttempts(options.unexpectedShutdown);
   const timeout: TimeoutConfig<unknown> =
     typeof options.timeout === 'number' ? { request: options.timeout } : (options.timeout ?? {});
   return {
@@ -81,19 +80,6 @@ function usesRetry(config: unknown): boolean {
   if (typeof config !== 'object' || config === null) return false;
   if ('strategy' in config && config.strategy === 'retry') return true;
   return Object.values(config).some((value) => typeof value === 'object' && usesRetry(value));
-}
-
-/** Rejects `attempts` that are not a count: a request would be retried for ever. */
-function checkAttempts(config: unknown): void {
-  if (typeof config !== 'object' || config === null) return;
-  for (const [name, value] of Object.entries(config)) {
-    if (name === 'attempts' && typeof value === 'number' && !(Number.isInteger(value) && value >= 1)) {
-      throw new UnsupportedOptionError(
-        `unexpectedShutdown.attempts is ${value}. It counts all tries including the first, so it must be a whole number from 1.`,
-      );
-    }
-    checkAttempts(value);
-  }
 }
 
 const rank: Readonly<Record<LogLevel, number>> = { debug: 0, info: 1, warn: 2, error: 3, silent: 4 };

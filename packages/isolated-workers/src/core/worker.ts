@@ -19,7 +19,6 @@ import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { PendingRequests } from './pending-requests.js';
 import { Quarantine } from './quarantine.js';
-import { unusablePriority } from './request-queue.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
 import { TimeLimits, type CallLimits } from './time-limits.js';
@@ -205,7 +204,7 @@ export class WorkerCore {
     this.#move('closed');
   }
 
-  #refusal(type: string, payload: unknown, { transfer, priority }: SendOptions): Error | undefined {
+  #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
     if (this.#isDraining || this.#isClosing) return new WorkerClosedError();
     if (this.#unavailability && this.#state === 'unavailable' && performance.now() < this.#unavailableUntilMs) {
       return unavailableLike(this.#unavailability);
@@ -216,8 +215,7 @@ export class WorkerCore {
         `The driver ${this.#settings.driver.name} cannot transfer. Omit transfer or use workerThreads.`,
       );
     }
-    const unusable = unusablePriority(priority);
-    if (unusable || this.#quarantine.isEmpty) return unusable;
+    if (this.#quarantine.isEmpty) return undefined;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }

@@ -30,7 +30,7 @@ export interface PoolSettings {
   readonly worker: IsolatedWorkerSettings;
 }
 
-/** Checks the options of a pool. Throws `UnsupportedOptionError` with what to change. */
+/** Checks options that depend on others or on the driver. Throws `UnsupportedOptionError` with what to change. */
 export function settlePool(options: AnyPoolOptions): PoolSettings {
   const {
     size = availableParallelism(),
@@ -49,16 +49,6 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     events = {},
     ...others
   } = options;
-  expectCounts({ size, concurrencyPerWorker, maxRequestsPerWorker: maxRequestsPerWorker ?? 1 });
-  for (const [name, value] of Object.entries({
-    minIdle,
-    minSize,
-    maxPending,
-    idleTimeoutMs,
-    'cancellation.acknowledgeMs': acknowledgeMs,
-    'cancellation.finishMs': finishMs,
-  }))
-    if (!(value >= 0)) throw new UnsupportedOptionError(`${name} is ${value}; it must be 0 or more`);
   for (const [name, value] of Object.entries({ minIdle, minSize }))
     if (value > size)
       throw new UnsupportedOptionError(`${name} (${value}) is more than size (${size}); raise size or lower ${name}`);
@@ -86,10 +76,4 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
 
 function withoutTotal(timeout: AnyPoolOptions['timeout'] = {}): NonNullable<AnyWorkerOptions['timeout']> {
   return typeof timeout === 'number' ? timeout : { ...timeout, total: 0 };
-}
-
-export function expectCounts(values: Readonly<Record<string, number>>): void {
-  for (const [name, value] of Object.entries(values))
-    if (!Number.isInteger(value) || value < 1)
-      throw new UnsupportedOptionError(`${name} is ${value}; it must be a whole number from 1`);
 }

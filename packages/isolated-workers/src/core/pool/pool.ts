@@ -11,12 +11,12 @@ import { onAbort } from '../abort-listeners.js';
 import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
 import { Quarantine } from '../quarantine.js';
-import { RequestQueue, unusablePriority } from '../request-queue.js';
+import { RequestQueue } from '../request-queue.js';
 import { isLimit } from '../time-limits.js';
 import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
 import { PoolRequest, type PoolRequestEvents } from './pool-request.js';
 import type { PoolWorker } from './pool-worker.js';
-import { expectCounts, settlePool, type AnyPoolOptions, type PoolSettings } from './pool-settings.js';
+import { settlePool, type AnyPoolOptions, type PoolSettings } from './pool-settings.js';
 import { WorkerSet } from './worker-set.js';
 
 /**
@@ -144,7 +144,6 @@ export class PoolCore {
 
   resize(limits: { readonly size?: number; readonly concurrencyPerWorker?: number }): void {
     const { size = this.settings.size, concurrencyPerWorker = this.settings.concurrency } = limits;
-    expectCounts({ size, concurrencyPerWorker });
     this.settings.size = size;
     this.settings.concurrency = concurrencyPerWorker;
     this.#pump();
@@ -174,7 +173,7 @@ export class PoolCore {
     this.#notifyQuiet();
   }
 
-  #refusal(type: string, payload: unknown, { transfer, priority }: SendOptions): Error | undefined {
+  #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
     if (!this.#accepting) return new WorkerClosedError();
     const unavailable = this.#unavailability();
     if (unavailable) return unavailable;
@@ -184,8 +183,7 @@ export class PoolCore {
         `the driver ${driver.name} cannot transfer; leave transfer out or use workerThreads`,
       );
     }
-    const unusable = unusablePriority(priority);
-    if (unusable || this.#quarantine.isEmpty) return unusable;
+    if (this.#quarantine.isEmpty) return undefined;
     const kills = this.#quarantine.killsOf(type, payload, performance.now());
     return kills > 0 ? new QuarantinedError(type, kills) : undefined;
   }

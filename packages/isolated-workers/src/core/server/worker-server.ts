@@ -1,6 +1,8 @@
-import type { Handlers, MessageDef, MessageDefs, Middleware, Serializer } from '../../types/messages.js';
+import type { Handlers, MessageDef, MessageDefs, Middleware } from '../../types/messages.js';
+import type { WorkerServer, WorkerServerOptions } from '../../types/server.js';
 import { UnknownMessageError, UnsupportedOptionError, WorkerClosedError } from '../../types/errors.js';
 import { applyMiddleware } from '../middleware.js';
+import { expectServerOptions } from '../options/server-options.js';
 import { fromErrorData, sendError } from '../wire/error-data.js';
 import { kind, type RequestMessage, type ToWorker } from '../../types/wire-message.js';
 import { readWorkerLaunch, type WorkerLaunch } from './worker-launch.js';
@@ -8,29 +10,12 @@ import { RequestContext, type HostChannel } from './request-context.js';
 import { sendStream } from './send-stream.js';
 import type { WorkerTransport } from './transport.js';
 
-/** Options of a worker server. */
-export interface WorkerServerOptions {
-  readonly middleware?: readonly Middleware[];
-  /** Must be the serializer of the host. */
-  readonly serializer?: Serializer;
-  /** Runs before the worker ends. */
-  readonly onClose?: () => void | Promise<void>;
-}
-
-/** The worker's own side of the connection. */
-export interface WorkerServer {
-  readonly isRunning: boolean;
-  /** The `workerData` of the host. */
-  readonly workerData: unknown;
-  /** Ends this worker: running requests are aborted. */
-  stop(): Promise<void>;
-}
-
 /** Serves messages with these handlers. Call it once in the worker's script. Resolves when the host has been notified. */
 export async function startWorkerServer<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(handlers: Handlers<Defs, HostDefs>, options: WorkerServerOptions = {}): Promise<WorkerServer> {
+  expectServerOptions(handlers, options);
   return new Server(handlers as AnyHandlers, options, await readWorkerLaunch());
 }
 
