@@ -20,7 +20,8 @@ describe('an error of the pool', () => {
     pid: 1,
     exitCode: 1,
     signal: null,
-    stderr: 'file:1\nthrow it\n\nRangeError: astray\n    at file:1',
+    stderr: '',
+    thrown: new RangeError('astray'),
     outOfMemory: false,
     uptimeMs: 1,
   } as const;
@@ -28,10 +29,10 @@ describe('an error of the pool', () => {
   it.each([
     [facts, 'the worker ended with exit code 1 while the handler ran: RangeError: astray'],
     [
-      { ...facts, exitCode: null, signal: 'SIGKILL', stderr: '', outOfMemory: true },
+      { ...facts, exitCode: null, signal: 'SIGKILL', thrown: undefined, outOfMemory: true },
       'the worker ended by SIGKILL, out of memory while the handler ran',
     ],
-    [{ ...facts, exitCode: null, stderr: '' }, 'the worker ended for an unknown reason while the handler ran'],
+    [{ ...facts, exitCode: null, thrown: undefined }, 'the worker ended for an unknown reason while the handler ran'],
     [
       { ...facts, endedByHost: true },
       'the worker of the handler was ended because another call blocked its event loop',

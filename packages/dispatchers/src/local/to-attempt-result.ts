@@ -75,20 +75,20 @@ export function fromWorkerError(error: unknown): Failed {
         wasTurnedAway: false, // the handler may have run
       };
     default:
-      return localUnavailable(`no worker of the function can be started: ${lastLine(message)}`);
+      return localUnavailable(`no worker of the function can be started: ${firstLine(message)}`);
   }
 }
 
-function crashSentence({ signal, exitCode, outOfMemory, stderr, endedByHost }: WorkerCrashedError): string {
+function crashSentence({ signal, exitCode, outOfMemory, cause, endedByHost }: WorkerCrashedError): string {
   if (endedByHost) return 'the worker of the handler was ended because another call blocked its event loop';
   const how =
     signal !== null ? `by ${signal}` : exitCode === null ? 'for an unknown reason' : `with exit code ${exitCode}`;
   const why = outOfMemory ? ', out of memory' : '';
-  // Node prints an uncaught error with its source line around it; the line that begins with the error's name says what it was.
-  const thrown = /^(?:Uncaught )?\w*Error\b.*$/m.exec(stderr)?.[0];
-  return `the worker ended ${how}${why} while the handler ran${thrown ? `: ${thrown.slice(0, 500)}` : ''}`;
+  const thrown = cause instanceof Error ? `: ${String(cause).slice(0, 500)}` : '';
+  return `the worker ended ${how}${why} while the handler ran${thrown}`;
 }
 
-function lastLine(text: string): string {
-  return (text.trim().split('\n').at(-1) ?? '').slice(0, 500);
+/** The stack of the error follows in the other lines. */
+function firstLine(text: string): string {
+  return (text.trim().split('\n')[0] ?? '').slice(0, 500);
 }

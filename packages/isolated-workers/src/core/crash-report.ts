@@ -1,13 +1,25 @@
 import {
   SerializationError,
   UnsupportedOptionError,
+  WorkerCrashedError,
   WorkerUnavailableError,
   type CrashFacts,
 } from '../types/errors.js';
 
-/** Returns the error for requests without a worker, with what is known of the end of the last one. */
-export function unavailableAfter(message: string, facts: CrashFacts): WorkerUnavailableError {
-  return new WorkerUnavailableError(message, { ...facts, cause: causeOf(facts) });
+/** Returns the error for a request that a worker with this end had started. */
+export function workerCrashed(
+  facts: CrashFacts,
+  request: { readonly messageType: string; readonly attempt: number; readonly maxAttempts: number },
+): WorkerCrashedError {
+  const { messageType, attempt, maxAttempts } = request;
+  const tries = maxAttempts > 1 ? `after ${attempt} attempts` : 'unexpectedly';
+  const message = `Worker crashed ${tries} while processing '${messageType}' (${endOf(facts)})${detailOf(facts)}`;
+  return new WorkerCrashedError(message, facts.reason, messageType, attempt, maxAttempts, facts);
+}
+
+/** Returns the error for requests without a worker: why there is none, and how the last one ended. */
+export function unavailableAfter(why: string, facts: CrashFacts): WorkerUnavailableError {
+  return new WorkerUnavailableError(`${why} (${endOf(facts)})${detailOf(facts)}`, { ...facts, cause: causeOf(facts) });
 }
 
 /** Returns an error like this one for another request: each caller gets an error of its own. */
@@ -17,20 +29,44 @@ export function unavailableLike(error: Error): WorkerUnavailableError {
 
 /** Returns why a worker never got ready. Mistakes in the options are returned as they are: no later start helps. */
 export function startFailure(facts: CrashFacts): Error {
-  const { exitCode, signal, reason, stderr, pid } = facts;
+  const { reason, stderr, pid } = facts;
   if (reason.type === 'error' && pid === undefined) {
     const { error } = reason;
     if (error instanceof SerializationError || error instanceof UnsupportedOptionError) return error;
-    return unavailableAfter(`The worker could not be started: ${error.message}.${spawnAdvice(error)}`, facts);
+    const message = `The worker could not be started: ${error.message}.${spawnAdvice(error)}`;
+    return new WorkerUnavailableError(message, { ...facts, cause: error });
   }
-  const how =
-    reason.type === 'error' ? reason.error.message : signal !== null ? `signal ${signal}` : `exit code ${exitCode}`;
-  const output = stderr.trim();
-  return unavailableAfter(`The worker ended before it was ready (${how})${output ? `:\n${output}` : ''}`, facts);
+  // All its output is shown where no error can be named: a script that ends by itself may have said why.
+  const detail = causeOf(facts) || stderr.trim() === '' ? detailOf(facts) : `:\n${stderr.trim()}`;
+  const message = `The worker ended before it was ready (${endOf(facts)})${detail}`;
+  return new WorkerUnavailableError(message, { ...facts, cause: causeOf(facts) });
 }
 
-function causeOf({ reason }: CrashFacts): Error | undefined {
-  return reason.type === 'error' ? reason.error : undefined;
+function causeOf({ reason, thrown }: CrashFacts): Error | undefined {
+  return reason.type === 'error' ? reason.error : thrown;
+}
+
+/** Returns how a worker ended: signal or exit code where the system reported one. */
+function endOf({ reason, exitCode, signal, outOfMemory, pid }: CrashFacts): string {
+  const how =
+    signal !== null
+      ? `signal ${signal}`
+      : exitCode !== null
+        ? `exit code ${exitCode}`
+        : reason.type === 'error'
+          ? reason.error.message
+          : 'its connection closed';
+  return `${how}${outOfMemory ? ', out of memory' : ''}${pid === undefined ? '' : `, pid ${pid}`}`;
+}
+
+/** Returns the thrown error with its stack, or the last line of the output. Begins with a colon if it is not empty. */
+function detailOf(facts: CrashFacts): string {
+  const { reason, exitCode, signal, stderr } = facts;
+  const cause = causeOf(facts);
+  if (cause && reason.type === 'error' && exitCode === null && signal === null) return ''; // `endOf` has it
+  if (cause instanceof SerializationError) return `: ${cause.message}`; // its stack is that of this library
+  const last = cause?.stack ?? stderr.trim().split('\n').at(-1);
+  return last ? `: ${last}` : '';
 }
 
 /** Returns what to do about an error of the system, by its code. */

@@ -36,8 +36,7 @@ export class LiveWorker {
           stopClock();
           this.#isReady = true;
           become();
-        } else if (message[0] === kind.startupFailed)
-          this.#fail(new WorkerUnavailableError(fromErrorData(message[1]).message));
+        } else if (message[0] === kind.startupFailed) this.#refuse(fromErrorData(message[1]));
         else events.onMessage(this, message);
       },
       onShutdown: (reported) => {
@@ -98,6 +97,11 @@ export class LiveWorker {
 
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void {
     this.#connection.send(message, transfer);
+  }
+
+  /** The script itself reports that it cannot serve. */
+  #refuse(cause: Error): void {
+    this.#fail(new WorkerUnavailableError(cause.message, { cause }));
   }
 
   #giveUp(startupMs: number): void {

@@ -1,8 +1,9 @@
-import { workerCrashed, type CrashFacts } from '../types/errors.js';
+import type { CrashFacts } from '../types/errors.js';
 import type { Middleware } from '../types/messages.js';
 import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
 import { onAbort } from './abort-listeners.js';
 import { blame, type Blame } from './blame.js';
+import { workerCrashed } from './crash-report.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';

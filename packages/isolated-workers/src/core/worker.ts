@@ -296,7 +296,10 @@ export class WorkerCore {
     const decision = isPlanned ? undefined : this.#policy.next(performance.now(), Math.random(), isForRetry);
     if (decision && !decision.restart) {
       const { restarts, periodMs } = decision;
-      return this.#becomeUnavailable(`The worker died ${restarts + 1} times within ${periodMs} ms`, facts);
+      return this.#becomeUnavailable(
+        `The worker died ${restarts === 0 ? 'once' : `${restarts + 1} times`} within ${periodMs} ms`,
+        facts,
+      );
     }
     const spare = wasReady ? this.#standby?.claim() : undefined;
     if (spare) {
@@ -327,9 +330,7 @@ export class WorkerCore {
   #becomeUnavailable(why: string, facts: CrashFacts): void {
     this.#move('unavailable');
     this.#unavailableUntilMs = performance.now() + this.#policy.periodMs;
-    const last =
-      facts.stderr.trim().split('\n').at(-1) || (facts.reason.type === 'error' ? facts.reason.error.message : '');
-    const error = unavailableAfter(last ? `${why}: ${last}` : why, facts);
+    const error = unavailableAfter(why, facts);
     this.#unavailability = error;
     this.#requests.rejectAll(() => unavailableLike(error));
   }

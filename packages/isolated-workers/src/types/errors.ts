@@ -8,6 +8,8 @@ export interface CrashFacts {
   readonly signal: string | null;
   /** The last 4 KiB of its standard error. */
   readonly stderr: string;
+  /** The error that ended it, if its standard error shows one: name, message, stack and code. */
+  readonly thrown?: Error | undefined;
   /** True if the worker is known to have exceeded its heap or memory limit. */
   readonly outOfMemory: boolean;
   readonly uptimeMs: number;
@@ -15,7 +17,7 @@ export interface CrashFacts {
   readonly endedByHost?: boolean;
 }
 
-/** The worker died while it processed this request. */
+/** The worker died while it processed this request. `cause` is the error that ended it, if it is known. */
 export class WorkerCrashedError extends Error {
   override readonly name = 'WorkerCrashedError';
   readonly code = 'ERR_WORKER_CRASHED';
@@ -39,7 +41,8 @@ export class WorkerCrashedError extends Error {
     maxAttempts: number,
     facts: Partial<Omit<CrashFacts, 'reason'>> = {},
   ) {
-    super(message);
+    const cause = reason.type === 'error' ? reason.error : facts.thrown;
+    super(message, cause === undefined ? undefined : { cause });
     this.reason = reason;
     this.messageType = messageType;
     this.attempt = attempt;
@@ -144,32 +147,4 @@ export class UnknownMessageError extends Error {
 export class UnsupportedOptionError extends Error {
   override readonly name = 'UnsupportedOptionError';
   readonly code = 'ERR_UNSUPPORTED_OPTION';
-}
-
-/** Returns the error for a request that a worker with this end had started. */
-export function workerCrashed(
-  facts: CrashFacts,
-  request: { readonly messageType: string; readonly attempt: number; readonly maxAttempts: number },
-): WorkerCrashedError {
-  const { messageType, attempt, maxAttempts } = request;
-  return new WorkerCrashedError(crashSentence(facts, request), facts.reason, messageType, attempt, maxAttempts, facts);
-}
-
-function crashSentence(
-  { reason, exitCode, signal, outOfMemory, pid, stderr }: CrashFacts,
-  { messageType, attempt, maxAttempts }: { messageType: string; attempt: number; maxAttempts: number },
-): string {
-  const tries = maxAttempts > 1 ? `after ${attempt} attempts` : 'unexpectedly';
-  const how =
-    signal !== null
-      ? `signal ${signal}`
-      : exitCode !== null
-        ? `exit code ${exitCode}`
-        : reason.type === 'error'
-          ? reason.error.message
-          : 'its connection closed';
-  const why = outOfMemory ? ', out of memory' : '';
-  const inProcess = pid === undefined ? '' : `, pid ${pid}`;
-  const last = stderr.trim().split('\n').at(-1) ?? '';
-  return `Worker crashed ${tries} while processing '${messageType}' (${how}${why}${inProcess})${last ? `: ${last}` : ''}`;
 }

@@ -1,22 +1,37 @@
-const tailBytes = 4_096;
+import { thrownError } from './thrown-error.js';
 
-/** Keeps the last 4 KiB of a stream. */
+const tailBytes = 4_096;
+/** An error is looked for in more than is shown: the properties that Node prints after its stack can be long. */
+const searchBytes = 32_768;
+
+/** Keeps the end of a stream. */
 export class StderrTail {
   #chunks: Buffer[] = [];
   #bytes = 0;
 
   add(chunk: Buffer): void {
-    const part = chunk.length > tailBytes ? chunk.subarray(chunk.length - tailBytes) : chunk;
+    const part = chunk.length > searchBytes ? chunk.subarray(chunk.length - searchBytes) : chunk;
     this.#chunks.push(part);
     this.#bytes += part.length;
-    if (this.#bytes <= tailBytes * 4) return;
-    const whole = Buffer.concat(this.#chunks);
-    this.#chunks = [whole.subarray(whole.length - tailBytes)];
-    this.#bytes = tailBytes;
+    if (this.#bytes > searchBytes * 2) this.#join();
   }
 
+  /** The error that ended the process, if it was printed. */
+  get thrown(): Error | undefined {
+    return this.#bytes === 0 ? undefined : thrownError(this.#join().toString('utf8'));
+  }
+
+  /** Returns the last 4 KiB. */
   toString(): string {
-    const whole = Buffer.concat(this.#chunks);
+    const whole = this.#join();
     return whole.subarray(Math.max(0, whole.length - tailBytes)).toString('utf8');
+  }
+
+  #join(): Buffer {
+    const all = Buffer.concat(this.#chunks);
+    const whole = all.subarray(Math.max(0, all.length - searchBytes));
+    this.#chunks = [whole];
+    this.#bytes = whole.length;
+    return whole;
   }
 }

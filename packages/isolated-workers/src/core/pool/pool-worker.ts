@@ -197,9 +197,7 @@ export class PoolWorker implements WorkerLoad {
   #died(facts: CrashFacts): void {
     // `started` reports a worker that was never ready, with a better reason.
     if (this.state === 'starting' || this.state === 'gone' || this.core.state !== 'unavailable') return;
-    const last = facts.stderr.trim().split('\n').at(-1);
-    const why = `The workers of the pool died too often${last ? `: ${last}` : ''}`;
-    this.#lose(unavailableAfter(why, facts), true);
+    this.#lose(unavailableAfter('The workers of the pool died too often', facts), true);
   }
 
   #lose(error: Error, diedTooOften: boolean): void {

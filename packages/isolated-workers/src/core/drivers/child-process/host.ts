@@ -223,6 +223,7 @@ class ProcessConnection implements Connection {
       exitCode: code,
       signal,
       stderr,
+      thrown: this.#stderr.thrown,
       outOfMemory: /heap out of memory|Allocation failed/.test(stderr),
       uptimeMs: performance.now() - this.#startedMs,
     });
