@@ -41,10 +41,10 @@ export interface ConnectionEvents {
   readonly onShutdown: (facts: CrashFacts) => void;
 }
 
-/** A measurement by the guard inside a worker. */
+/** A measurement of a worker. */
 export interface WorkerSample {
   readonly rssBytes: number;
-  /** How long the event loop of the worker has been blocked. */
+  /** How long the event loop has not answered, counted from the first sample that it left open. 0 below 300 ms. */
   readonly busyMs: number;
 }
 
@@ -55,7 +55,7 @@ export interface Connection {
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void;
   /** After the end: whether the worker had started that request; undefined when it is not known. */
   hadStarted(id: number): boolean | undefined;
-  /** Asks the guard, which answers even while the event loop is blocked; undefined without a guard. */
+  /** Measures the worker, even while its event loop is blocked; undefined if the driver cannot. */
   sample(): Promise<WorkerSample | undefined>;
   /** Asks the worker to end; kills it after `graceMs`. Resolves when it has ended. */
   end(graceMs: number): Promise<void>;

@@ -10,6 +10,8 @@ export const kind = {
   hostResult: 3,
   hostError: 4,
   close: 5,
+  /** Asks the event loop for `sample`. */
+  probe: 6,
   // worker to host
   ready: 10,
   result: 11,
@@ -22,6 +24,8 @@ export const kind = {
   cancelled: 17,
   /** The journal cannot be written any more; with the code of the error. */
   journalLost: 18,
+  /** Answers `probe` with the resident memory. */
+  sample: 19,
 } as const;
 
 export type RequestMessage = [kind: 0, id: number, type: string, extra: RequestExtra | 0, payload?: unknown];
@@ -35,7 +39,8 @@ export type ToWorker =
   | [kind: 2, id: number, items: number]
   | [kind: 3, id: number, value?: unknown]
   | [kind: 4, id: number, error: unknown]
-  | [kind: 5];
+  | [kind: 5]
+  | [kind: 6];
 
 export type ToHost =
   | [kind: 10]
@@ -46,7 +51,8 @@ export type ToHost =
   | HostCallMessage
   | [kind: 16, error: unknown]
   | [kind: 17, id: number]
-  | [kind: 18, code: string];
+  | [kind: 18, code: string]
+  | [kind: 19, rssBytes: number];
 
 export type WireMessage = ToWorker | ToHost;
 

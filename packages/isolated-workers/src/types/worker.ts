@@ -127,7 +127,7 @@ export interface WorkerClient<Defs extends MessageDefs<Defs>> extends AsyncDispo
   readonly capabilities: DriverCapabilities;
   /** The number of unanswered requests. */
   readonly pending: number;
-  /** Asks the guard for memory and event loop delay, even while a handler blocks. */
+  /** Measures memory and event loop delay of a worker process, even while a handler blocks; undefined for a thread. */
   sample(): Promise<WorkerSample | undefined>;
   /** Kills the worker and starts another. Requests that it processes are treated as after a crash. */
   recycle(): Promise<void>;

@@ -4,7 +4,6 @@ import { descriptors } from '../launch/launch-parameters.js';
 import { readClone } from '../wire/frame-codec.js';
 import { FrameStream } from '../wire/frame-stream.js';
 import { kind, type ToHost, type ToWorker } from '../../types/wire-message.js';
-import { startGuard } from './guard.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
 /** Opens the transport over the socket pair that this process inherited. */
@@ -36,7 +35,6 @@ export function processTransport(
   });
   wire.on('error', closed);
   wire.on('close', closed);
-  startGuard();
   return {
     send: (message: ToHost) => frames.send(message),
     recordStart(id) {

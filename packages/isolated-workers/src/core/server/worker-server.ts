@@ -81,6 +81,8 @@ class Server implements WorkerServer {
         return this.#settleHostCall(message[1], (call) => call.reject(fromErrorData(message[2])));
       case kind.close:
         return void this.stop();
+      case kind.probe:
+        return this.#transport.send([kind.sample, process.memoryUsage.rss()]);
     }
   }
 

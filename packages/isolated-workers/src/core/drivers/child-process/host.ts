@@ -7,6 +7,8 @@ import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { closeJournal, openJournal, warnOfLostJournal } from '../../launch/journal.js';
 import { descriptors, hadStartedBy, processVariable } from '../../launch/launch-parameters.js';
+import { GroupWatcher, requireProcessGroups } from './group-watcher.js';
+import { LoopProbe } from './loop-probe.js';
 import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { packWorkerData } from '../../launch/worker-data.js';
@@ -20,12 +22,18 @@ const exitMs = 1_000;
 export const childProcess: Driver = {
   name: 'child-process',
   capabilities: { reconnect: true, transfer: false, kill: true, memoryLimit: true },
-  connect: (spec, events) => new ProcessConnection(spec, events),
+  connect(spec, events) {
+    requireProcessGroups(process.platform);
+    return new ProcessConnection(spec, events);
+  },
 };
+
+/** One for all workers of this process. */
+const watcher = new GroupWatcher();
 
 /**
  * One child process. Messages use a private socket pair. The child leads its own process group, so that its children end with
- * it. The lifeline is a second pair, whose end tells the guard in the child that the host has died.
+ * it. The watcher of this process ends the group when this process dies.
  */
 class ProcessConnection implements Connection {
   readonly pid: number | undefined;
@@ -47,7 +55,7 @@ class ProcessConnection implements Connection {
   #isReported = false;
   #resolveGone: () => void = () => undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #samples: ((sample: WorkerSample | undefined) => void)[] = [];
+  readonly #probe: LoopProbe;
 
   constructor(spec: ConnectSpec, events: ConnectionEvents) {
     this.#events = events;
@@ -60,20 +68,24 @@ class ProcessConnection implements Connection {
       serializer: spec.serializer?.name ?? null,
       maxFrameBytes: spec.maxFrameBytes,
       hasJournal: journal !== undefined,
+      host: watcher.token,
       ...data.parameters,
     });
     try {
-      this.#child = spawn(process.execPath, argv, {
-        stdio: ['ignore', spec.stdout, 'pipe', 'pipe', 'pipe', journal ?? 'ignore', data.piped ? 'pipe' : 'ignore'],
-        env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: parameters },
-        detached: true,
-        ...spec.user,
-      });
+      const start = (): ChildProcess =>
+        spawn(process.execPath, argv, {
+          stdio: ['ignore', spec.stdout, 'pipe', 'pipe', journal ?? 'ignore', data.piped ? 'pipe' : 'ignore'],
+          env: { ...coverage(spec), ...workerEnvironment(spec), [processVariable]: parameters },
+          detached: true,
+          ...spec.user,
+        });
+      this.#child = watcher.start(start);
     } catch (error) {
       if (journal !== undefined) closeSync(journal);
       throw error;
     }
     this.pid = this.#child.pid;
+    this.#probe = new LoopProbe(this.pid, () => this.send([kind.probe]));
     this.#listen(spec);
     const wire = this.#socket(descriptors.wire);
     this.#frames = wire ? this.#openWire(wire, spec) : undefined;
@@ -89,12 +101,7 @@ class ProcessConnection implements Connection {
   }
 
   sample(): Promise<WorkerSample | undefined> {
-    const lifeline = this.#lifeline;
-    if (!lifeline?.writable || this.#isReported) return Promise.resolve(undefined);
-    return new Promise((resolve) => {
-      this.#samples.push(resolve);
-      lifeline.write('?');
-    });
+    return this.#isReported ? Promise.resolve(undefined) : this.#probe.sample();
   }
 
   async end(graceMs: number): Promise<void> {
@@ -106,14 +113,11 @@ class ProcessConnection implements Connection {
       clearTimeout(timer);
     }
     await this.#gone;
+    await watcher.release();
   }
 
   kill(): void {
     if (this.pid !== undefined && this.#exit === undefined) killGroup(this.pid);
-  }
-
-  get #lifeline(): Socket | undefined {
-    return this.#socket(descriptors.lifeline);
   }
 
   /** Undefined when the process could not be started: without free descriptors Node leaves out even the array. */
@@ -137,6 +141,7 @@ class ProcessConnection implements Connection {
   }
 
   #receive(message: ToHost): void {
+    if (message[0] === kind.sample) return this.#probe.answered(message[1]);
     if (message[0] !== kind.journalLost) return this.#events.onMessage(message);
     this.#isJournalLost = true;
     warnOfLostJournal(message[1]);
@@ -157,7 +162,10 @@ class ProcessConnection implements Connection {
     this.#child.once('exit', (code, signal) => {
       this.#exit = { code, signal };
       // Child processes of the worker end with it.
-      if (this.pid !== undefined) killGroup(this.pid);
+      if (this.pid !== undefined) {
+        killGroup(this.pid);
+        watcher.remove(this.pid);
+      }
       this.#wait(pipesMs);
     });
     this.#child.once('close', () => this.#report());
@@ -169,16 +177,6 @@ class ProcessConnection implements Connection {
       stderr.pause();
       process.stderr.once('drain', () => stderr.resume());
     });
-    this.#lifeline?.on('error', () => undefined);
-    this.#lifeline?.on('data', (chunk: Buffer) => this.#sampled(chunk.toString()));
-  }
-
-  #sampled(text: string): void {
-    for (const line of text.split('\n')) {
-      if (line === '') continue;
-      const [rssBytes = 0, busyMs = 0] = line.split(' ').map(Number);
-      this.#samples.shift()?.({ rssBytes, busyMs });
-    }
   }
 
   #wireClosed(): void {
@@ -213,7 +211,7 @@ class ProcessConnection implements Connection {
     this.#isReported = true;
     clearTimeout(this.#timer);
     this.#closeJournal();
-    for (const settle of this.#samples.splice(0)) settle(undefined);
+    this.#probe.end();
     for (const stream of (this.#child.stdio as ChildProcess['stdio'] | undefined) ?? []) stream?.destroy();
     const stderr = this.#stderr.toString();
     const { code = null, signal = null } = this.#exit ?? {};
