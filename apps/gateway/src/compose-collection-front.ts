@@ -25,7 +25,8 @@ export function composeCollectionFront(
 ): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
   const observe = createObserve(collectionFrontReaders, sinks);
   const names = new CollectionNames({ database, bus, ...(onNames && { onChange: onNames }) });
-  const policy = { ...defaultEndpointPolicy, maxInFlight: config.maxWorkerRequests };
+  const { maxWorkerRequests: maxInFlight, stickyRequests } = config;
+  const policy = { ...defaultEndpointPolicy, maxInFlight, stickyRequests };
   const watch = new EndpointWatch({ clock, timeoutMs: config.responseTimeoutMs });
   const endpoints = new CollectionEndpoints({
     policy,

@@ -11,6 +11,7 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
+import { defaultEndpointPolicy } from './picking/endpoint.js';
 
 export const gatewayVariables = {
   runtimeUrl: optionalUrl('DROVER_RUNTIME_URL', {
@@ -53,6 +54,13 @@ export const gatewayVariables = {
     max: 100_000,
     default: 1_024,
     about: 'Requests that may be in flight to one collection worker; more are answered with 503 at once.',
+  }),
+  stickyRequests: integer('DROVER_GATEWAY_STICKY_REQUESTS', {
+    min: 1,
+    max: 100_000,
+    default: defaultEndpointPolicy.stickyRequests,
+    about:
+      'Requests that the preferred worker of a collection may have in flight beyond another one before that one gets some. Together they cost less CPU time. Lower it where workers have cores to spare.',
   }),
 };
 

@@ -27,6 +27,8 @@ export interface EndpointPolicy {
   readonly maxInFlight: number;
   /** A new endpoint gets its full share after this time. */
   readonly slowStartMs: number;
+  /** Requests that the preferred endpoint of a route may have in flight beyond another one; 0: none is preferred. */
+  readonly stickyRequests: number;
 }
 
 export const defaultEndpointPolicy: EndpointPolicy = {
@@ -38,6 +40,7 @@ export const defaultEndpointPolicy: EndpointPolicy = {
   longestEjectionMs: 60_000,
   maxInFlight: 1_024,
   slowStartMs: 10_000,
+  stickyRequests: 32,
 };
 
 /**
@@ -54,6 +57,8 @@ const leastShareOfStart = 0.1;
 const failedLatencyMs = 250;
 /** An average that no answer renews halves in this time: a slow endpoint is tried again. */
 const halfLifeMs = 1_000;
+/** As many other requests in flight add about the latency of a request that is alone, as `bench:collections` shows it. */
+const requestsPerLatency = 4;
 
 /** What one gateway knows about one endpoint from the requests that it sent there. */
 export class Endpoint {
@@ -63,6 +68,8 @@ export class Endpoint {
   readonly #sinceMs: number;
   #inFlight = 0;
   #latencyMs = 0;
+  /** What latencies would have been without other requests in flight. */
+  #aloneMs = 0;
   #lastEndMs = 0;
   #errorsInRow = 0;
   #window = { fromMs: 0, requests: 0, errors: 0 };
@@ -107,10 +114,26 @@ export class Endpoint {
 
   /** The lower the better: time that a request is likely to take. */
   cost(nowMs: number): number {
+    return (this.#inFlight + 1) * this.#estimate(this.#latencyMs, nowMs);
+  }
+
+  /** The latency of a request that is alone: of the endpoint itself, whatever its load is. */
+  latencyAloneMs(nowMs: number): number {
+    return this.#estimate(this.#aloneMs, nowMs);
+  }
+
+  /** Whether requests of a route that prefers this endpoint are still better off together here than with some of them at another one. */
+  isLessBusyThan(other: Endpoint): boolean {
+    return this.#inFlight - other.#inFlight < this.#policy.stickyRequests;
+  }
+
+  /** An idle endpoint looks better with time, until one request renews what is known; those that come meanwhile must not follow it. */
+  #estimate(averageMs: number, nowMs: number): number {
     const started = Math.min(1, Math.max(leastShareOfStart, (nowMs - this.#sinceMs) / this.#policy.slowStartMs));
     const idleMs = nowMs - this.#lastEndMs;
-    const latencyMs = idleMs > halfLifeMs ? this.#latencyMs * 2 ** (-idleMs / halfLifeMs) : this.#latencyMs;
-    return ((this.#inFlight + 1) * Math.max(latencyMs, 0.1)) / started;
+    const isForgotten = idleMs > halfLifeMs && this.#inFlight === 0;
+    const latencyMs = isForgotten ? averageMs * 2 ** (-idleMs / halfLifeMs) : averageMs;
+    return Math.max(latencyMs, 0.1) / started;
   }
 
   begin(nowMs: number): void {
@@ -124,7 +147,9 @@ export class Endpoint {
     if (outcome === 'answered') this.recover(nowMs);
     this.#errorsInRow = outcome === 'gateway-error' ? this.#errorsInRow + 1 : 0;
     const tookMs = outcome === 'answered' ? latencyMs : Math.max(latencyMs, failedLatencyMs);
+    const aloneMs = tookMs / (1 + this.#inFlight / requestsPerLatency);
     this.#latencyMs += this.#latencyMs === 0 ? tookMs : latencyWeight * (tookMs - this.#latencyMs);
+    this.#aloneMs += this.#aloneMs === 0 ? aloneMs : latencyWeight * (aloneMs - this.#aloneMs);
     this.#lastEndMs = nowMs;
     this.#count(outcome, nowMs);
     this.#judge(outcome, nowMs);

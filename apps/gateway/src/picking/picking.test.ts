@@ -2,6 +2,7 @@ import { seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { defaultEndpointPolicy, Endpoint } from './endpoint.js';
 import { pickEndpoint } from './pick-endpoint.js';
+import { byPreference } from './preference.js';
 import { RetryBudget } from './retry-budget.js';
 
 const randomness = seededRandomness(7);
@@ -21,19 +22,58 @@ const picks = (endpoints: readonly Endpoint[], nowMs = 0, tried?: Endpoint) =>
 const share = (ids: readonly string[], id: string) => ids.filter((one) => one === id).length / ids.length;
 
 describe('pickEndpoint', () => {
-  it('prefers the endpoint with less in flight and less latency', () => {
+  it('stays with the first endpoint until that has clearly more in flight than another one', () => {
     const [a, b, c] = [endpoint('a'), endpoint('b'), endpoint('c')];
-    for (let index = 0; index < 10; index += 1) a.begin(0);
+    for (const one of [a, b, c]) finish(one, 'answered');
+    for (let index = 0; index < defaultEndpointPolicy.stickyRequests - 1; index += 1) a.begin(0);
+    expect(share(picks([a, b, c]), 'a')).toBe(1);
+    a.begin(0);
     expect(share(picks([a, b, c]), 'a')).toBe(0);
-    finish(b, 'answered');
     b.begin(0);
-    b.end('answered', 1_000, 0);
-    expect(share(picks([a, b, c]), 'c')).toBeGreaterThan(0.6);
+    expect(share(picks([a, b, c]), 'c')).toBe(1); // the better of the two others
+  });
+
+  it('spreads a crowd over all endpoints, the first one ahead by no more than it may be', () => {
+    const all = ['a', 'b', 'c', 'd'].map((id) => endpoint(id, 1_000));
+    for (const one of all) finish(one, 'answered');
+    for (let index = 0; index < 1_000; index += 1) {
+      const picked = pickEndpoint(all, { nowMs: 0, randomness });
+      if ('endpoint' in picked) picked.endpoint.begin(0);
+    }
+    const [first = 0, ...others] = all.map(({ inFlight }) => inFlight);
+    expect(first - Math.min(...others)).toBeLessThanOrEqual(defaultEndpointPolicy.stickyRequests + 5);
+    expect(Math.max(...others) / Math.min(...others)).toBeLessThan(1.35);
+  });
+
+  it('leaves the first endpoint for one that is clearly faster, whatever their load is', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    const answer = (one: Endpoint, latencyMs: number) => {
+      one.begin(0);
+      one.end('answered', latencyMs, 0);
+    };
+    for (let index = 0; index < 50; index += 1) {
+      answer(a, 3);
+      answer(b, 1);
+    }
+    expect(share(picks([a, b]), 'b')).toBe(1);
+    expect(share(picks([b, a]), 'b')).toBe(1);
+  });
+
+  it('does not take the wait for other requests for slowness', () => {
+    const [a, b] = [endpoint('a'), endpoint('b')];
+    finish(b, 'answered', 10);
+    for (let index = 0; index < 24; index += 1) a.begin(0);
+    for (let index = 0; index < 50; index += 1) {
+      a.begin(0);
+      a.end('answered', 7, 0);
+    }
+    expect(share(picks([a, b]), 'a')).toBe(1);
   });
 
   it('gives a new endpoint less than its share', () => {
     const young = new Endpoint('young', defaultEndpointPolicy, 0);
     expect(share(picks([endpoint('a'), young], 100), 'young')).toBe(0);
+    expect(share(picks([young, endpoint('a')], 100), 'young')).toBe(0);
   });
 
   it('leaves out an endpoint after five gateway errors in a row, and lets one request probe it later', () => {
@@ -54,26 +94,29 @@ describe('pickEndpoint', () => {
     expect(a.isOpen(15_001)).toBe(true);
   });
 
-  it('shares requests evenly between endpoints of about the same latency', () => {
+  it('keeps requests together while latencies differ by chance', () => {
     const [a, b] = [endpoint('a'), endpoint('b')];
     for (let index = 0; index < 50; index += 1) {
       a.begin(0);
-      a.end('answered', 1, 0);
+      a.end('answered', 1.5, 0);
       b.begin(0);
-      b.end('answered', 1.2, 0);
+      b.end('answered', 1, 0);
     }
-    expect(share(picks([a, b]), 'a')).toBeGreaterThan(0.35);
-    expect(share(picks([a, b]), 'b')).toBeGreaterThan(0.35);
+    expect(share(picks([a, b]), 'a')).toBe(1);
   });
 
-  it('tries an endpoint that was slow again after a while', () => {
+  it('tries an endpoint again after a while, with one request at a time', () => {
     const [a, b] = [endpoint('a'), endpoint('b')];
     finish(a, 'answered', 50);
     b.begin(0);
     b.end('answered', 10, 0);
     expect(share(picks([a, b], 1_000), 'b')).toBe(0);
     finish(a, 'answered', 1, 60_000);
-    expect(share(picks([a, b], 60_000), 'b')).toBeGreaterThan(0.3);
+    expect(share(picks([a, b], 60_000), 'b')).toBe(1);
+    b.begin(60_000);
+    expect(share(picks([a, b], 60_000), 'b')).toBe(0);
+    b.end('answered', 10, 60_000);
+    expect(share(picks([a, b], 60_000), 'b')).toBe(0);
   });
 
   it('avoids an endpoint that fails fast with status 500, and leaves it out by the share of errors', () => {
@@ -117,7 +160,7 @@ describe('pickEndpoint', () => {
     const [a, b] = [endpoint('a'), endpoint('b')];
     finish(a, 'gateway-error', 5);
     finish(b, 'gateway-error', 5);
-    expect(new Set(picks([a, b]))).toEqual(new Set(['a', 'b']));
+    expect(new Set([...picks([a, b]), ...picks([b, a])])).toEqual(new Set(['a', 'b']));
     expect(new Set(picks([a]))).toEqual(new Set(['a']));
   });
 
@@ -143,5 +186,20 @@ describe('RetryBudget', () => {
     }
     expect(retries).toBeGreaterThanOrEqual(200);
     expect(retries).toBeLessThanOrEqual(212);
+  });
+});
+
+describe('byPreference', () => {
+  it('prefers each worker for about the same number of collections, in any order of the workers', () => {
+    const workers = ['worker-1', 'worker-2', 'worker-3'].map((id) => endpoint(id));
+    const ids = Array.from({ length: 3_000 }, (_, index) => `collection-${index}`);
+    const first = (endpoints: readonly Endpoint[]) => ids.map((id) => byPreference(id, endpoints)[0]?.id);
+    const preferred = first(workers);
+    for (const { id } of workers) expect(preferred.filter((one) => one === id).length).toBeGreaterThan(850);
+    expect(first(workers.toReversed())).toEqual(preferred);
+    const without = first(workers.slice(1));
+    expect(ids.filter((_, index) => preferred[index] !== 'worker-1' && preferred[index] !== without[index])).toEqual(
+      [],
+    );
   });
 });

@@ -4,6 +4,7 @@ import type { EventBus, Subscription } from '@drover/event-bus';
 import type { Clock, Lifecycle } from '@drover/service-kit';
 import type { CollectionEndpoint } from '../endpoints/collection-endpoint.js';
 import type { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
+import { byPreference } from '../picking/preference.js';
 import { CollectionRouteTable, type ServedRoute } from './route-table.js';
 
 export interface CollectionRoutesOptions {
@@ -16,6 +17,7 @@ export interface CollectionRoutesOptions {
 /** The workers that serve a collection, ready to be called. */
 export interface RoutedCollection {
   readonly generation: number;
+  /** In the order of preference. */
   readonly endpoints: readonly CollectionEndpoint[];
 }
 
@@ -116,7 +118,7 @@ export class CollectionRoutes implements Lifecycle {
     if (known) return known;
     const own = [...this.#table.all].filter((route) => route.tenantId === tenantId);
     const endpoints = new Set(own.flatMap(({ collectionId }) => this.#routed.get(collectionId)?.endpoints ?? []));
-    const routed = { generation: 0, endpoints: [...endpoints] };
+    const routed = { generation: 0, endpoints: byPreference(tenantId, [...endpoints]) };
     this.#byTenant.set(tenantId, routed);
     return routed;
   }
@@ -187,7 +189,7 @@ export class CollectionRoutes implements Lifecycle {
     if (route)
       this.#routed.set(collectionId, {
         generation: route.generation,
-        endpoints: endpoints.acquire(route.endpoints),
+        endpoints: byPreference(collectionId, endpoints.acquire(route.endpoints)),
       });
     else this.#routed.delete(collectionId);
     if (before) endpoints.release(before.endpoints);
