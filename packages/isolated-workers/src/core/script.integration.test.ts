@@ -1,14 +1,40 @@
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Child, withScratchDirectory } from '@drover/testkit';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { UnsupportedOptionError } from '../types/errors.js';
 import { drivers, failureOf, fixture, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
 const stripsTypes = 'typescript' in process.features && Boolean(process.features.typescript);
+
+/** Installs a stand-in for tsx. As the real one on Node 20, its main module does nothing in a thread. */
+async function installTsx(directory: string): Promise<void> {
+  const folder = path.join(directory, 'node_modules', 'tsx');
+  await mkdir(folder, { recursive: true });
+  const loader = await readFile(fixture('strip-types.mjs'), 'utf8');
+  const files = {
+    'strip-types.mjs': loader,
+    'loader.mjs':
+      "import { isMainThread } from 'node:worker_threads';\nif (isMainThread) await import('./strip-types.mjs');",
+    'api.mjs': loader
+      .replace('{ register }', '{ register as add }')
+      .replace('\nregister(', '\nexport const register = () => add('),
+    'api.cjs': "throw new Error('it does not find its own files')",
+    'package.json': JSON.stringify({
+      exports: {
+        '.': './loader.mjs',
+        './package.json': './package.json',
+        './esm/api': { import: { types: './api.d.mts', default: './api.mjs' }, require: { default: './api.cjs' } },
+      },
+    }),
+  };
+  for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+}
 
 describe.each(drivers)('$name: a script', ({ driver }) => {
   it('may be a path, a URL relative to import.meta or a file: URL, and CommonJS', async () => {
@@ -45,15 +71,14 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
 
   it('may be TypeScript where tsx is installed beside it', async () => {
     await withScratchDirectory(async (directory) => {
-      const tsx = path.join(directory, 'node_modules', 'tsx');
-      await mkdir(tsx, { recursive: true });
-      await copyFile(fixture('strip-types.mjs'), path.join(tsx, 'loader.mjs')); // a stand-in
-      await writeFile(path.join(tsx, 'package.json'), '{ "exports": "./loader.mjs" }');
+      await installTsx(directory);
       const script = path.join(directory, 'worker # 1.ts'); // which a URL would take for something else
       const library = new URL('../../dist/worker.js', import.meta.url).href;
       await writeFile(script, (await readFile(fixture('worker.ts'), 'utf8')).replace('../dist/worker.js', library));
-      const worker = await open({ script, driver });
-      expect(await worker.send('double', 4)).toBe(8);
+      for (const execArgv of [undefined, ['--import', path.join(directory, 'node_modules', 'tsx', 'loader.mjs')]]) {
+        const worker = await open({ script, driver, ...(execArgv && { execArgv }) });
+        expect(await worker.send('double', 4)).toBe(8);
+      }
     });
   });
 
@@ -72,12 +97,19 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
   });
 });
 
-it('a thread starts under a host that has flags for V8', async () => {
-  const host = new Child(process.execPath, [
-    '--max-semi-space-size=16',
-    '--stack-size=900',
-    fixture('thread-host.mjs'),
-  ]);
-  expect((await host.exited).code).toBe(0);
-  expect(host.output).toContain('fine');
+it('a thread starts under a host that has flags for V8, was given with -e or comes from stdin', async () => {
+  const file = fixture('thread-host.mjs');
+  const text = `import ${JSON.stringify(pathToFileURL(file).href)};`;
+  const commands: readonly (readonly [flags: readonly string[], input: string])[] = [
+    [['--max-semi-space-size=16', '--stack-size=900', file], ''],
+    [['--max-semi-space-size=16', '--input-type=module', '-e', text], ''],
+    [['--input-type', 'module', '-'], text],
+  ];
+  await Promise.all(
+    commands.map(async ([flags, input]) => {
+      const host = promisify(execFile)(process.execPath, flags);
+      host.child.stdin?.end(input);
+      expect((await host).stdout).toContain('fine');
+    }),
+  );
 });

@@ -246,7 +246,7 @@ function nodeArguments({ script, argv, execArgv, maxHeapMb }: ConnectSpec): stri
   return [
     ...(execArgv ?? inheritedExecArgv()),
     ...(maxHeapMb === undefined ? [] : [`--max-old-space-size=${maxHeapMb}`]),
-    ...typeScriptArguments(script, execArgv ?? process.execArgv),
+    ...typeScriptArguments(script, execArgv ?? process.execArgv, 'process'),
     script,
     ...argv,
   ];

@@ -162,15 +162,14 @@ function startThread(script: string, options: WorkerOptions): Worker {
 
 /** Returns the flags of a thread. It inherits those of its process; naming V8 flags again is an error. */
 function threadFlags({ script, execArgv }: ConnectSpec): { readonly execArgv?: string[] } {
-  const loader = typeScriptArguments(script, execArgv ?? process.execArgv);
+  const loader = typeScriptArguments(script, execArgv ?? process.execArgv, 'thread');
   if (execArgv) return { execArgv: [...execArgv, ...loader] };
-  return loader.length === 0 ? {} : { execArgv: [...inheritedExecArgv().filter(isOfNode), ...loader] };
+  // A host that was given as text, with -e or on stdin, may have it; Node refuses it for a file.
+  const hasInputType = process.execArgv.some((flag) => flag.startsWith('--input-type'));
+  return loader.length === 0 && !hasInputType ? {} : { execArgv: [...inheritedExecArgv(isOfNode), ...loader] };
 }
 
 /** True for flags of Node that affect how a script is loaded. */
 function isOfNode(flag: string): boolean {
-  return (
-    !flag.startsWith('-') ||
-    /^(--import|--require|-r|--loader|--experimental-|--conditions|-C|--enable-source-maps|--no-)/.test(flag)
-  );
+  return /^(--import|--require|-r|--loader|--experimental-|--conditions|-C|--enable-source-maps|--no-)/.test(flag);
 }
