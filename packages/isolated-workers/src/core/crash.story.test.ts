@@ -120,12 +120,25 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     expect(await worker.send('echo', 1)).toBe(1);
   });
 
-  it('an infinite loop ends with its time, and with onTimeout recycle the worker behind it is replaced', async () => {
-    const worker = await open({ driver, timeout: { byType: { spin: 200 }, onTimeout: 'recycle' } });
+  it.each([
+    { timeout: { byType: { spin: 200 }, onTimeout: 'recycle' as const } },
+    { timeout: { byType: { spin: 200 } }, cancellation: { acknowledgeMs: 50 } },
+  ])('an infinite loop ends with its time, and the worker behind it is replaced: %j', async (options) => {
+    const worker = await open({ driver, ...options });
     const spin = failureOf(worker.send('spin'));
     const behind = worker.send('attempt');
     expect(await spin).toBeInstanceOf(RequestTimeoutError);
     expect(await behind).toBe(1);
+  });
+
+  it('a request that computes is not ended because another was cancelled beside it', async () => {
+    const worker = await open({ driver, cancellation: { acknowledgeMs: 10 } });
+    const controller = new AbortController();
+    const hung = failureOf(worker.send('hang', undefined, { signal: controller.signal }));
+    const busy = worker.send('compute', 300);
+    controller.abort(new Error('enough'));
+    expect((await hung).message).toBe('enough');
+    expect(await busy).toBe(300);
   });
 
   it('an exhausted heap is reported as out of memory', async () => {

@@ -9,12 +9,17 @@ import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';
 import { RequestQueue } from './request-queue.js';
 import { SlicedRejections, sliceSize } from './sliced-rejections.js';
+import { StuckWatch } from './stuck-watch.js';
 import { reviveError } from './wire/error-data.js';
 
 export interface PendingRequestsOptions {
   readonly middleware: readonly Middleware[];
   /** Requests that may be sent and unanswered at once. */
   readonly maxConcurrent: number;
+  /** How long a worker may take to acknowledge a cancellation. 0: no limit. */
+  readonly acknowledgeMs: number;
+  /** The event loop of the worker is blocked by a request whose caller gave up. */
+  readonly onStuck: () => void;
 }
 
 /** A settled request whose handler may still run. */
@@ -49,6 +54,7 @@ export class PendingRequests {
   readonly #sent = new Map<number, PendingRequest>();
   readonly #givenUp = new Map<number, AbandonedRequest>();
   readonly #finishing = new Set<PendingRequest>();
+  readonly #stuck: StuckWatch;
   /** The worker that requests go to. Undefined while none is ready. */
   #worker: LiveWorker | undefined;
   #nextId = 1;
@@ -61,6 +67,8 @@ export class PendingRequests {
 
   constructor(options: PendingRequestsOptions) {
     this.#options = options;
+    const { acknowledgeMs: limitMs, onStuck } = options;
+    this.#stuck = new StuckWatch({ limitMs, onStuck, mayComputeBefore: (id) => this.#mayComputeBefore(id) });
   }
 
   get size(): number {
@@ -89,6 +97,7 @@ export class PendingRequests {
   /** Sends nothing until the next `assignTo`. */
   hold(): void {
     this.#worker = undefined;
+    this.#stuck.clear();
   }
 
   /** Allows the worker to send `items` more items of a stream. */
@@ -103,6 +112,7 @@ export class PendingRequests {
     if (request.delivered && this.#worker?.isReady) {
       this.#givenUp.set(request.wireId, { request, callbacks });
       this.#worker.send([kind.cancel, request.wireId]);
+      this.#stuck.cancelled(request.wireId, this.#nextId);
       callbacks.onAbandoned?.();
     }
     request.reject(reason);
@@ -121,6 +131,7 @@ export class PendingRequests {
     if (!request) {
       // Settled before: it timed out or its caller gave up.
       const { callbacks } = this.#givenUp.get(id) ?? {};
+      this.#stuck.acknowledged(id);
       if (message[0] === kind.cancelled) return callbacks?.onCancelAcknowledged?.();
       if (message[0] !== kind.result && message[0] !== kind.error) return;
       this.#givenUp.delete(id);
@@ -280,6 +291,19 @@ export class PendingRequests {
     } catch (error) {
       request.reject(error);
     }
+  }
+
+  /** True when the worker may be computing a request that has its caller and was sent before the one with the id `next`. */
+  #mayComputeBefore(next: number): boolean {
+    for (const [wireId, { delivered }] of this.#sent) {
+      if (wireId >= next) return false; // in the order of the wire
+      if (!delivered) continue;
+      const isOldest = [...this.#givenUp.keys()].every((id) => id > wireId);
+      // The oldest request of all may run without an entry in the journal. A worker starts requests in order, so one that has
+      // not started proves the same of all later ones.
+      return isOldest || this.#worker?.connection.hadStarted(wireId) !== false;
+    }
+    return false;
   }
 
   /** An `onProgress` callback that throws fails its request. */

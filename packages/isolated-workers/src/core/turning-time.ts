@@ -7,17 +7,22 @@ const parts = 8;
  * Returns a function that cancels the call.
  */
 export function afterTurning(ms: number, action: () => void): () => void {
-  let left = parts;
+  let passed = 0;
+  let timer: NodeJS.Timeout | undefined;
   let last: NodeJS.Immediate | undefined;
-  const timer = setInterval(() => {
-    left -= 1;
-    if (left > 0) return;
-    clearInterval(timer);
-    // Timers run before messages that arrived, immediates after them.
-    last = setImmediate(action);
-  }, ms / parts);
+  const wait = (): void => {
+    // Whole milliseconds, which add up to `ms`.
+    const partMs = Math.round((ms * (passed + 1)) / parts) - Math.round((ms * passed) / parts);
+    timer = setTimeout(() => {
+      passed += 1;
+      if (passed < parts) wait();
+      else last = setImmediate(action); // timers run before messages that have arrived, immediates after them
+    }, partMs);
+    timer.unref(); // the worker keeps this process alive, as long as it should
+  };
+  wait();
   return () => {
-    clearInterval(timer);
+    clearTimeout(timer);
     clearImmediate(last);
   };
 }

@@ -17,6 +17,8 @@ export interface IsolatedWorkerSettings {
   readonly requestMsByType: ReadonlyMap<string, number>;
   readonly totalMs: number;
   readonly recycleOnTimeout: boolean;
+  /** 0: no limit. */
+  readonly acknowledgeMs: number;
   readonly unexpectedShutdown: UnexpectedShutdownConfig<unknown> | undefined;
   readonly maxPending: number;
   readonly maxConcurrent: number;
@@ -67,6 +69,7 @@ export function resolveWorkerOptions(options: AnyWorkerOptions): IsolatedWorkerS
     requestMsByType: new Map(Object.entries(timeout.byType ?? {})),
     totalMs: timeout.total ?? 0,
     recycleOnTimeout: timeout.onTimeout === 'recycle',
+    acknowledgeMs: options.cancellation?.acknowledgeMs ?? (timeout.onTimeout === 'keep' ? 0 : 5_000),
     unexpectedShutdown: options.unexpectedShutdown,
     maxPending: options.maxPending ?? 10_000,
     maxConcurrent: options.maxConcurrent ?? Number.POSITIVE_INFINITY,

@@ -609,6 +609,82 @@ describe('limits of a request', () => {
   });
 });
 
+describe('a worker that does not acknowledge a cancellation', () => {
+  const stuck = async (options: Partial<WorkerOptions<Loose>> = {}) => {
+    const worker = await open({ timeout: { byType: { spin: 100 }, request: 0 }, ...options });
+    const spin = failureOf(worker.send('spin'));
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await spin).toBeInstanceOf(RequestTimeoutError);
+    return worker;
+  };
+  const [limitMs, connections] = [5_000, () => driver.connections.length];
+
+  it('is replaced, and what it had not begun runs again, sent before the time limit or after', async () => {
+    const worker = await open({ timeout: { byType: { spin: 100 }, request: 0 } });
+    const answers = [failureOf(worker.send('spin')), worker.send('before')];
+    await vi.advanceTimersByTimeAsync(100);
+    answers.push(worker.send('after'));
+    await vi.advanceTimersByTimeAsync(limitMs - 1);
+    await turn();
+    expect([connections(), driver.last.killed]).toEqual([1, 0]);
+    await vi.advanceTimersByTimeAsync(1);
+    await turn();
+    await vi.waitFor(() =>
+      expect(driver.last.requests).toMatchObject([{ type: 'before', attempt: 1 }, { type: 'after' }]),
+    );
+    expect(driver.connections[0]?.killed).toBe(1);
+    driver.last.answer('before', 1);
+    driver.last.answer('after', 2);
+    expect(await Promise.all(answers)).toEqual([expect.any(RequestTimeoutError), 1, 2]);
+  });
+
+  it('is kept when it acknowledges or answers after all', async () => {
+    const worker = await stuck();
+    driver.last.say([kind.cancelled, driver.last.idOf('spin')]);
+    const aborted = new AbortController();
+    const late = failureOf(worker.send('late', undefined, { signal: aborted.signal }));
+    aborted.abort();
+    await late;
+    driver.last.answer('late', 1);
+    await vi.advanceTimersByTimeAsync(3 * limitMs);
+    await turn();
+    expect([connections(), driver.last.killed]).toEqual([1, 0]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it.each([
+    ['older', false],
+    ['newer', true],
+  ])('is spared while a request that may compute has its caller: an %s one', async (_, isNewer) => {
+    const worker = await open({ timeout: 0 });
+    const [spinning, wanted] = [new AbortController(), new AbortController()];
+    const send = (type: string, { signal }: AbortController) => failureOf(worker.send(type, undefined, { signal }));
+    const calls = isNewer
+      ? [send('spin', spinning), send('wanted', wanted)]
+      : [send('wanted', wanted), send('spin', spinning)];
+    if (isNewer) driver.last.start('wanted');
+    spinning.abort();
+    await vi.advanceTimersByTimeAsync(3 * limitMs);
+    await turn();
+    expect(driver.last.killed).toBe(0);
+    wanted.abort();
+    await vi.advanceTimersByTimeAsync(limitMs);
+    await turn();
+    expect(driver.connections[0]?.killed).toBe(1);
+    await Promise.all(calls);
+  });
+
+  it.each([{ cancellation: { acknowledgeMs: 0 } }, { timeout: { byType: { spin: 100 }, onTimeout: 'keep' as const } }])(
+    'is kept with %j',
+    async (options) => {
+      await stuck(options);
+      await vi.advanceTimersByTimeAsync(3 * limitMs);
+      await turn();
+      expect([connections(), driver.last.killed]).toEqual([1, 0]);
+    },
+  );
+});
+
 describe('standby', () => {
   it('is started later when the system could not start it', async () => {
     const worker = await open({ standby: true });

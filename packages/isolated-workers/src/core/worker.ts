@@ -68,14 +68,24 @@ export class WorkerCore {
   #closed: Promise<void> | undefined;
   #isDraining = false;
 
-  constructor(options: AnyWorkerOptions) {
+  /** `onStuck` is called before a worker is recycled because its event loop is blocked by an abandoned request. */
+  constructor(options: AnyWorkerOptions, onStuck?: () => void) {
     this.#options = options;
     this.#settings = resolveWorkerOptions(options);
-    const { maxConcurrent, maxMemoryMb, standby } = this.#settings;
+    const { maxConcurrent, maxMemoryMb, standby, acknowledgeMs } = this.#settings;
     this.#log = filteredLogger(options.logger ?? console, options.logLevel ?? 'error');
     this.#policy = new RestartPolicy(options.restart);
     this.#quarantine = new Quarantine(options.quarantine);
-    this.#requests = new PendingRequests({ middleware: options.middleware ?? [], maxConcurrent });
+    this.#requests = new PendingRequests({
+      middleware: options.middleware ?? [],
+      maxConcurrent,
+      acknowledgeMs,
+      onStuck: () => {
+        this.#log.warn('worker is recycled: its event loop is blocked by a cancelled request', { pid: this.pid });
+        onStuck?.();
+        void this.recycle();
+      },
+    });
     this.#memory = new MemoryWatch(maxMemoryMb, () => this.#requests.hasSent);
     this.#limits = new TimeLimits(this.#settings, (request, limitMs, limit) => this.expire(request, limitMs, limit));
     this.#standby = standby ? new Standby(() => this.#spawn(), this.#log) : undefined;

@@ -31,8 +31,21 @@ export interface TimeoutConfig<Defs> {
   readonly byType?: { readonly [Type in MessageType<Defs>]?: number };
   /** For a request in all, from `send` to the answer, with restarts and all attempts. No limit by default. */
   readonly total?: number;
-  /** What happens to the worker of a request that timed out: `recycle` ends it, because it may be stuck. */
+  /**
+   * What happens to the worker of a request that timed out: `recycle` ends it, `keep` leaves it alone. By default it is ended
+   * if it is stuck, see `cancellation`.
+   */
   readonly onTimeout?: 'keep' | 'recycle';
+}
+
+/** When a worker is ended because a request that was cancelled or timed out blocks its event loop. */
+export interface StuckWorkerConfig {
+  /**
+   * A worker acknowledges a cancellation as soon as its event loop turns. One that has not done so within this time is killed
+   * and restarted; requests it had not begun run again. It is spared while another request that it has begun still has its
+   * caller, because that one may be what computes. 5 s by default, and none with `onTimeout: 'keep'`; 0 means no limit.
+   */
+  readonly acknowledgeMs?: number;
 }
 
 /** How often and how fast a worker that keeps dying is restarted. */

@@ -53,7 +53,7 @@ export interface Connection {
   readonly pid: number | undefined;
   /** Throws `SerializationError` when the message cannot be serialized. */
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void;
-  /** After the end: whether the worker had started that request; undefined when it is not known. */
+  /** Whether the worker has started that request, during its life and after its end; undefined when it is not known. */
   hadStarted(id: number): boolean | undefined;
   /** Measures the worker, even while its event loop is blocked; undefined if the driver cannot. */
   sample(): Promise<WorkerSample | undefined>;

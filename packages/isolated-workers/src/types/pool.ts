@@ -7,7 +7,10 @@ import type { SendOptions, WorkerClient, WorkerOptions } from './worker.js';
 export interface PoolOptions<
   Defs extends MessageDefs<Defs>,
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
-> extends Omit<WorkerOptions<Defs, HostDefs>, 'maxConcurrent' | 'maxMemoryMb' | 'maxPending' | 'standby'> {
+> extends Omit<
+    WorkerOptions<Defs, HostDefs>,
+    'cancellation' | 'maxConcurrent' | 'maxMemoryMb' | 'maxPending' | 'standby'
+  > {
   /** Maximum number of workers. Default: `availableParallelism()`. While a worker is being replaced there is one more. */
   readonly size?: number;
   /** Idle workers kept warm beside the busy ones, within `size`. Default 1. `createPool` waits for them. */
@@ -39,7 +42,11 @@ export interface PoolOptions<
   readonly hardMemoryLimitMb?: number;
   /** Ends a worker above `minIdle` and `minSize` that was idle for this long. Default 30 s; 0 keeps all. */
   readonly idleTimeoutMs?: number;
-  /** What happens to a worker whose handler does not stop after its request was cancelled or timed out. Default: nothing. */
+  /**
+   * What happens to a worker whose handler does not stop after its request was cancelled or timed out. By default it is killed
+   * and started again if it does not acknowledge the cancellation within 5 s and no other request that it has begun has its
+   * caller.
+   */
   readonly cancellation?: CancellationConfig;
   /** How often and how fast workers that are lost (not started, or died too often) are replaced. Default: as `restart`. */
   readonly replacement?: RestartConfig;

@@ -1,4 +1,10 @@
-import type { QuarantineConfig, RestartConfig, TimeoutConfig, UnexpectedShutdownConfig } from './config.js';
+import type {
+  QuarantineConfig,
+  RestartConfig,
+  StuckWorkerConfig,
+  TimeoutConfig,
+  UnexpectedShutdownConfig,
+} from './config.js';
 import type { Driver, DriverCapabilities, WorkerSample } from './driver.js';
 import type {
   HostHandlers,
@@ -57,6 +63,8 @@ export interface WorkerOptions<
   readonly unexpectedShutdown?: UnexpectedShutdownConfig<Defs>;
   readonly restart?: RestartConfig;
   readonly quarantine?: QuarantineConfig;
+  /** When a worker is ended that is stuck in a request without a caller. */
+  readonly cancellation?: StuckWorkerConfig;
   /** The limit of pending requests, sent or not; 10,000 by default. */
   readonly maxPending?: number;
   /** Requests that the worker may process at once; no limit by default. */

@@ -24,14 +24,12 @@ export function openJournal(): number | undefined {
 }
 
 /** Returns the id of the request that the worker started last, 0 for none, undefined when it cannot be read. */
-export function closeJournal(descriptor: number): number | undefined {
+export function lastStartedIn(descriptor: number): number | undefined {
   try {
     const bytes = Buffer.alloc(journalBytes);
     return readSync(descriptor, bytes, 0, journalBytes, 0) === journalBytes ? bytes.readInt32LE(0) : undefined;
   } catch {
     return undefined;
-  } finally {
-    closeSync(descriptor);
   }
 }
 

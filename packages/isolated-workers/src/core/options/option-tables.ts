@@ -1,4 +1,10 @@
-import type { QuarantineConfig, RestartConfig, TimeoutConfig, UnexpectedShutdownConfig } from '../../types/config.js';
+import type {
+  QuarantineConfig,
+  RestartConfig,
+  StuckWorkerConfig,
+  TimeoutConfig,
+  UnexpectedShutdownConfig,
+} from '../../types/config.js';
 import type { CancellationConfig, PoolEvents, PoolOptions } from '../../types/pool.js';
 import type { StreamOptions, WorkerOptions } from '../../types/worker.js';
 import {
@@ -140,6 +146,7 @@ const common = {
 
 const workerTable: OptionTable<WorkerOptions<object>> = {
   ...common,
+  cancellation: partsOf<StuckWorkerConfig>({ acknowledgeMs: millisecondsValue }),
   maxConcurrent: upperLimitValue,
   standby: booleanValue,
 };

@@ -1,3 +1,5 @@
+import { afterTurning } from '../turning-time.js';
+
 export interface AbandonedRequestLimits {
   /** 0: no limit. */
   readonly acknowledgeMs: number;
@@ -6,7 +8,7 @@ export interface AbandonedRequestLimits {
 }
 
 interface Timers {
-  acknowledgement: NodeJS.Timeout | undefined;
+  stopAcknowledgement: (() => void) | undefined;
   readonly end: NodeJS.Timeout | undefined;
 }
 
@@ -41,32 +43,28 @@ export class AbandonedRequests<Request extends object> {
   add(request: Request): void {
     const { acknowledgeMs, finishMs } = this.#limits;
     this.#timers.set(request, {
-      acknowledgement: after(acknowledgeMs, () => this.#onBlocked(request)),
-      end: after(finishMs, this.#onOverdue),
+      stopAcknowledgement: acknowledgeMs > 0 ? afterTurning(acknowledgeMs, () => this.#onBlocked(request)) : undefined,
+      // The worker keeps this process alive as long as there is something to wait for, so the timer need not.
+      end: finishMs > 0 ? setTimeout(this.#onOverdue, finishMs).unref() : undefined,
     });
   }
 
   acknowledge(request: Request): void {
     const timers = this.#timers.get(request);
     if (!timers) return;
-    clearTimeout(timers.acknowledgement);
-    timers.acknowledgement = undefined;
+    timers.stopAcknowledgement?.();
+    timers.stopAcknowledgement = undefined;
   }
 
   remove(request: Request): void {
     const timers = this.#timers.get(request);
     if (!timers) return;
     this.#timers.delete(request);
-    clearTimeout(timers.acknowledgement);
+    timers.stopAcknowledgement?.();
     clearTimeout(timers.end);
   }
 
   clear(): void {
     for (const request of this.#timers.keys()) this.remove(request);
   }
-}
-
-/** The worker keeps this process alive as long as there is something to wait for, so the timers need not. */
-function after(ms: number, action: () => void): NodeJS.Timeout | undefined {
-  return ms > 0 ? setTimeout(action, ms).unref() : undefined;
 }

@@ -44,7 +44,7 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     maxMemoryMb,
     hardMemoryLimitMb,
     idleTimeoutMs = 30_000,
-    cancellation: { acknowledgeMs = 0, finishMs = 0 } = {},
+    cancellation: { acknowledgeMs, finishMs = 0 } = {},
     replacement = options.restart,
     events = {},
     ...others
@@ -52,7 +52,10 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
   for (const [name, value] of Object.entries({ minIdle, minSize }))
     if (value > size)
       throw new UnsupportedOptionError(`${name} (${value}) is more than size (${size}); raise size or lower ${name}`);
-  const workerOptions = hardMemoryLimitMb === undefined ? others : { ...others, maxMemoryMb: hardMemoryLimitMb };
+  // A limit of the pool's own is stricter, and replaces that of its workers.
+  const cancellation = acknowledgeMs === undefined ? {} : { cancellation: { acknowledgeMs: 0 } };
+  const own = { ...others, ...cancellation };
+  const workerOptions = hardMemoryLimitMb === undefined ? own : { ...own, maxMemoryMb: hardMemoryLimitMb };
   return {
     size,
     minIdle,
@@ -64,7 +67,7 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     maxRequests: maxRequestsPerWorker ?? Number.POSITIVE_INFINITY,
     maxMemoryMb,
     idleTimeoutMs,
-    acknowledgeMs,
+    acknowledgeMs: acknowledgeMs ?? 0,
     finishMs,
     replacement,
     events,

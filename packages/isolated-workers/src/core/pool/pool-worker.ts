@@ -71,14 +71,16 @@ export class PoolWorker implements WorkerLoad {
   /** Requests that are sent at the end of this turn of the event loop. */
   #outbox: AssignedRequest[] = [];
 
-  constructor({ workerOptions, worker, batch, acknowledgeMs, finishMs }: PoolSettings, events: PoolWorkerEvents) {
+  constructor(settings: PoolSettings, events: PoolWorkerEvents) {
+    const { workerOptions, worker, batch, acknowledgeMs, finishMs } = settings;
+    const { onUnresponsive: onStuck } = settings.events;
     this.#events = events;
     this.#batch = batch;
     this.#abandoned = new AbandonedRequests(
       { acknowledgeMs, finishMs },
       { onBlocked: (request) => this.#blocked(request), onOverdue: () => events.onOverdue(this) },
     );
-    this.core = new WorkerCore({
+    const options = {
       ...workerOptions,
       driver: watchedDriver(worker.driver, {
         onStart: () => this.#begin(),
@@ -89,7 +91,8 @@ export class PoolWorker implements WorkerLoad {
         },
         onDied: (facts) => this.#died(facts),
       }),
-    });
+    };
+    this.core = new WorkerCore(options, onStuck);
     this.core.started().catch((error: unknown) => {
       if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)), false);
     });

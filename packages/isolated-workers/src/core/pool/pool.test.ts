@@ -185,6 +185,7 @@ describe('a worker that does not acknowledge a cancellation', () => {
     const [old] = driver.connections;
     spinning.cancel();
     await vi.advanceTimersByTimeAsync(100);
+    await turn();
     expect(old?.killed).toBe(0);
     call('next');
     await turn();
@@ -192,8 +193,8 @@ describe('a worker that does not acknowledge a cancellation', () => {
     expect(driver.connections).toHaveLength(2);
     older.cancel();
     await vi.advanceTimersByTimeAsync(100);
-    expect(old?.killed).toBe(1);
     await turn();
+    expect(old?.killed).toBe(1);
     expect(pool.stats().abandoned).toBe(0);
   });
 
@@ -209,6 +210,26 @@ describe('a worker that does not acknowledge a cancellation', () => {
     await turn();
     expect(types(driver.last)).toEqual(['older', 'slow', 'next']);
     expect(driver.connections).toHaveLength(1);
+  });
+});
+
+describe('a pool without limits for cancelled requests', () => {
+  it('replaces a worker that is stuck in one, and reports it', async () => {
+    const onUnresponsive = vi.fn();
+    const { driver, call } = await open({ concurrencyPerWorker: 1, events: { onUnresponsive } });
+    const spinning = call('spinning');
+    await turn();
+    spinning.cancel();
+    const behind = call('behind');
+    await turn();
+    expect(types(driver.last)).toEqual(['spinning', 'behind']);
+    await vi.advanceTimersByTimeAsync(5_000);
+    await turn();
+    expect(onUnresponsive).toHaveBeenCalledOnce();
+    expect(types(driver.last)).toEqual(['behind']);
+    driver.last.answer('behind', 1);
+    await turn();
+    expect(behind.value).toBe(1);
   });
 });
 

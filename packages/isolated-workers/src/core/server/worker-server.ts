@@ -72,7 +72,8 @@ class Server implements WorkerServer {
           this.#running.get(message[1]),
           new DOMException('The caller cancelled the request.', 'AbortError'),
         );
-        return this.#transport.send([kind.cancelled, message[1]]);
+        this.#transport.send([kind.cancelled, message[1]]);
+        return this.#transport.flush(); // the next message may block for longer than the host waits for this one
       case kind.credit:
         return RequestContext.credit(this.#running.get(message[1]))?.add(message[2]);
       case kind.hostResult:

@@ -5,7 +5,7 @@ import type { ShutdownReason } from '../../../types/config.js';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
-import { closeJournal, openJournal, warnOfLostJournal } from '../../launch/journal.js';
+import { openJournal, lastStartedIn, warnOfLostJournal } from '../../launch/journal.js';
 import { descriptors, hadStartedBy, processVariable } from '../../launch/launch-parameters.js';
 import { GroupWatcher, requireProcessGroups } from './group-watcher.js';
 import { LoopProbe } from './loop-probe.js';
@@ -97,7 +97,8 @@ class ProcessConnection implements Connection {
   }
 
   hadStarted(id: number): boolean | undefined {
-    return this.#lastStarted === undefined ? undefined : hadStartedBy(this.#lastStarted, id);
+    const last = this.#journal === undefined || this.#isJournalLost ? this.#lastStarted : lastStartedIn(this.#journal);
+    return last === undefined ? undefined : hadStartedBy(last, id);
   }
 
   sample(): Promise<WorkerSample | undefined> {
@@ -236,9 +237,9 @@ class ProcessConnection implements Connection {
 
   #closeJournal(): void {
     if (this.#journal === undefined) return;
-    const last = closeJournal(this.#journal);
+    if (!this.#isJournalLost) this.#lastStarted = lastStartedIn(this.#journal);
+    closeSync(this.#journal);
     this.#journal = undefined;
-    if (!this.#isJournalLost) this.#lastStarted = last;
   }
 }
 
