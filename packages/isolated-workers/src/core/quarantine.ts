@@ -1,5 +1,3 @@
-import { createHash } from 'node:crypto';
-import { serialize } from 'node:v8';
 import type { QuarantineConfig } from '../types/config.js';
 
 const maxEntries = 1_000;
@@ -45,6 +43,9 @@ export class Quarantine {
 
 /** Requests of the same type with the same payload have the same fingerprint. */
 function fingerprint(type: string, payload: unknown): string {
+  // On demand: most hosts never see a crash.
+  const { createHash } = process.getBuiltinModule('node:crypto');
+  const { serialize } = process.getBuiltinModule('node:v8');
   const hash = createHash('sha256').update(type).update('\0');
   try {
     return hash.update(serialize(payload)).digest('base64');

@@ -1,4 +1,3 @@
-import { serialize } from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import { isPlainText } from '../wire/plain-value.js';
 
@@ -17,7 +16,7 @@ export function packWorkerData(workerData: unknown): PackedWorkerData {
   try {
     if (isPlainText(workerData) && JSON.stringify(workerData).length <= maxInline)
       return { parameters: { workerData }, piped: undefined };
-    const piped = serialize(workerData);
+    const piped = process.getBuiltinModule('node:v8').serialize(workerData);
     return { parameters: { workerDataBytes: piped.length }, piped };
   } catch (error) {
     throw unsendableData(error);

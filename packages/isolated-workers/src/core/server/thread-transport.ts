@@ -1,4 +1,3 @@
-import { parentPort } from 'node:worker_threads';
 import type { Serializer } from '../../types/messages.js';
 import { PortQueue } from '../wire/port-queue.js';
 import type { ToWorker } from '../../types/wire-message.js';
@@ -9,7 +8,7 @@ export function threadTransport(
   options: { readonly serializer: Serializer | undefined; readonly journal: SharedArrayBuffer },
   events: TransportEvents,
 ): WorkerTransport {
-  const port = parentPort;
+  const { parentPort: port } = process.getBuiltinModule('node:worker_threads');
   if (!port) throw new Error('This is not a worker thread.');
   const journal = new Int32Array(options.journal);
   const queue = new PortQueue(port, options.serializer);

@@ -1,8 +1,9 @@
-import { isMainThread, workerData } from 'node:worker_threads';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
 import { processVariable, threadDataKey } from '../launch/launch-parameters.js';
 import type { PackedWorkerData } from '../launch/worker-data.js';
+import { processTransport, readWorkerData } from './process-transport.js';
+import { threadTransport } from './thread-transport.js';
 import type { TransportEvents, WorkerTransport } from './transport.js';
 
 /** The launch parameters of this worker. */
@@ -18,15 +19,16 @@ interface ProcessFacts {
   readonly hasJournal: boolean;
 }
 
-/** Reads the launch parameters. Loads only the modules for this kind of worker: every module adds to the start time. */
-export async function readWorkerLaunch(): Promise<WorkerLaunch> {
+/** Reads the launch parameters. */
+export function readWorkerLaunch(): WorkerLaunch {
+  // Parts of Node are loaded on demand throughout: each that a worker or a host does not need adds to its start time.
+  const { isMainThread, workerData } = process.getBuiltinModule('node:worker_threads');
   const thread = isMainThread
     ? undefined
     : ((workerData as Record<string, unknown> | null)?.[threadDataKey] as
         | (WorkerLaunch & { readonly journal: SharedArrayBuffer })
         | undefined);
   if (thread) {
-    const { threadTransport } = await import('./thread-transport.js');
     const { journal } = thread;
     return { ...thread, open: (serializer, events) => threadTransport({ serializer, journal }, events) };
   }
@@ -38,7 +40,6 @@ export async function readWorkerLaunch(): Promise<WorkerLaunch> {
   }
   delete process.env[processVariable]; // child processes of a worker must not inherit it
   const facts = JSON.parse(text) as WorkerLaunch & PackedWorkerData['parameters'] & ProcessFacts;
-  const { processTransport, readWorkerData } = await import('./process-transport.js');
   const { maxFrameBytes, hasJournal, workerDataBytes } = facts;
   const data = workerDataBytes === undefined ? facts.workerData : readWorkerData(workerDataBytes);
   return {

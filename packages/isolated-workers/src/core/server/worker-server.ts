@@ -16,7 +16,7 @@ export async function startWorkerServer<
   HostDefs extends MessageDefs<HostDefs> = Record<never, MessageDef>,
 >(handlers: Handlers<Defs, HostDefs>, options: WorkerServerOptions = {}): Promise<WorkerServer> {
   expectServerOptions(handlers, options);
-  return new Server(handlers as AnyHandlers, options, await readWorkerLaunch());
+  return new Server(handlers as AnyHandlers, options, readWorkerLaunch());
 }
 
 type AnyHandlers = Readonly<Record<string, (payload: unknown, context: unknown) => unknown>>;

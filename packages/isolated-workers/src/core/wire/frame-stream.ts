@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { Socket, type OnReadOpts, type SocketConstructorOpts } from 'node:net';
+import type { OnReadOpts, Socket, SocketConstructorOpts } from 'node:net';
 import { SerializationError } from '../../types/errors.js';
 import { encodeMessage, textFrameBytes, writeText, writeTexts } from './frame-codec.js';
 import { FrameReader, type FrameReaderOptions } from './frame-reader.js';
@@ -63,6 +63,7 @@ export class FrameStream {
       writable: true,
       onread,
     };
+    const { Socket } = process.getBuiltinModule('node:net'); // on demand: threads and hosts never need it here
     const socket = new Socket(socketOptions);
     const frames = new FrameStream(socket, options, fd);
     return { socket, frames };

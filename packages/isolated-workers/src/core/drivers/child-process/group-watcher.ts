@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { UnsupportedOptionError, WorkerUnavailableError } from '../../../types/errors.js';
 
 /** A watcher that lived shorter than this is replaced after this delay, so that a broken one does not spin. */
@@ -137,6 +137,7 @@ export class GroupWatcher {
   /** Returns undefined when there is no such program, or no room for another process. */
   #spawn(program: string, argv: readonly string[]): ChildProcess | undefined {
     const { PATH } = process.env;
+    const { spawn } = process.getBuiltinModule('node:child_process');
     const watcher = spawn(program, argv, {
       cwd: '/',
       env: { PATH, NODE_V8_COVERAGE: undefined },

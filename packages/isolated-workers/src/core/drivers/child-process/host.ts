@@ -1,4 +1,4 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { closeSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import type { ShutdownReason } from '../../../types/config.js';
@@ -72,6 +72,7 @@ class ProcessConnection implements Connection {
       ...data.parameters,
     });
     try {
+      const { spawn } = process.getBuiltinModule('node:child_process'); // on demand: hosts of threads do not need it
       const start = (): ChildProcess =>
         spawn(process.execPath, argv, {
           stdio: ['ignore', spec.stdout, 'pipe', 'pipe', journal ?? 'ignore', data.piped ? 'pipe' : 'ignore'],

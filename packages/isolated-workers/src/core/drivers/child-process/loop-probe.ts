@@ -1,5 +1,3 @@
-import { execFile } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
 import type { WorkerSample } from '../../../types/driver.js';
 
 /** An event loop that has not answered for this long is reported as blocked. */
@@ -63,6 +61,8 @@ export class LoopProbe {
 /** Asks the system for the resident memory of a process. Undefined when it does not tell. */
 async function residentBytes(pid: number | undefined): Promise<number | undefined> {
   if (pid === undefined) return undefined;
+  const { readFile } = process.getBuiltinModule('node:fs/promises');
+  const { execFile } = process.getBuiltinModule('node:child_process');
   const kibibytes =
     process.platform === 'linux'
       ? /^VmRSS:\s*(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8').catch(() => ''))?.[1]

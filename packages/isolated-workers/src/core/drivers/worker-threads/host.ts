@@ -1,4 +1,4 @@
-import { Worker, type WorkerOptions } from 'node:worker_threads';
+import type { Worker, WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
 import { hadStartedBy, journalBytes, threadDataKey } from '../../launch/launch-parameters.js';
@@ -153,8 +153,9 @@ function ownWorkerData(workerData: unknown): unknown {
 }
 
 function startThread(script: string, options: WorkerOptions): Worker {
+  const threads = process.getBuiltinModule('node:worker_threads'); // on demand: hosts of processes do not need it
   try {
-    return new Worker(script, options);
+    return new threads.Worker(script, options);
   } catch (error) {
     throw error instanceof DOMException && error.name === 'DataCloneError' ? unsendableData(error) : error;
   }
