@@ -5,7 +5,7 @@ import { count, type ComputedMetric, type Readers } from '@drover/service-kit';
 import type { CollectionEndpoint } from './endpoints/collection-endpoint.js';
 
 /** Why a request for records was sent again. */
-export type RetryReason = 'unsent' | 'wrong-worker' | 'broke-off' | 'spare';
+export type RetryReason = 'unsent' | 'wrong-worker' | 'broke-off' | 'server-error' | 'spare';
 
 export type CollectionFrontObservation =
   | {

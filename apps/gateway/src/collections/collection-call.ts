@@ -42,6 +42,7 @@ const maxRefusals = 3;
  * - a worker does not hold the collection (421): the route is read again, and the request goes to another worker
  * - the connection broke off: it goes to another worker once, if a repetition changes nothing and the budget allows; otherwise the
  *   client is told that its effect is not known
+ * - a worker answers a read with 500, 502, 503 or 504 while another one is healthy: it goes there once, if the budget allows
  * - the answer has begun: a broken answer breaks the client's connection
  */
 export class CollectionCall implements CarriedCall {
@@ -151,8 +152,17 @@ export class CollectionCall implements CarriedCall {
     this.#status = status;
     this.#latencyMs = nowMs - this.#sentMs;
     if (this.#endpoint) this.#endpoint.heardMs = nowMs;
-    return status !== misdirected;
+    return status !== misdirected && !this.#mayAskAnother(status);
   };
+
+  /** Takes a token of the budget if it returns true. */
+  #mayAskAnother(status: number): boolean {
+    if (!repeatedStatuses.has(status) || this.#isRepeated || !this.request.isRead) return false;
+    const endpoints = this.#around.routeOf(this.target)?.endpoints ?? [];
+    const isHealthy = (other: CollectionEndpoint): boolean => other.state === 'HEALTHY' && !other.isFull;
+    const isThere = endpoints.some((other) => other !== this.#endpoint && isHealthy(other) && !this.#hasTried(other));
+    return isThere && this.#around.budget.spend();
+  }
 
   readonly #ended = (error: Error | undefined, hasLeft: boolean): void => {
     if (hasLeft) this.#leaveEndpoint('abandoned');
@@ -163,8 +173,8 @@ export class CollectionCall implements CarriedCall {
     const endpoint = this.#endpoint;
     switch (miss) {
       case 'refused':
-        this.#leaveEndpoint('answered');
-        return this.#refusedBy(endpoint);
+        this.#leaveEndpoint(outcomeOf(this.#status));
+        return this.#status === misdirected ? this.#refusedBy(endpoint) : this.#failedAt(endpoint);
       case 'unsent':
         this.#leaveEndpoint('gateway-error');
         this.#note(endpoint, 'unsent');
@@ -208,9 +218,19 @@ export class CollectionCall implements CarriedCall {
     });
   }
 
+  #failedAt(endpoint: CollectionEndpoint | undefined): void {
+    this.#isRepeated = true;
+    this.#note(endpoint, 'server-error');
+    this.#attempt();
+  }
+
   #hasUntried(): boolean {
     const endpoints = this.#around.routeOf(this.target)?.endpoints ?? [];
-    return endpoints.some((endpoint) => !this.#tried?.includes(endpoint));
+    return endpoints.some((endpoint) => !this.#hasTried(endpoint));
+  }
+
+  #hasTried(endpoint: CollectionEndpoint): boolean {
+    return this.#tried?.includes(endpoint) === true;
   }
 
   #brokeOff(endpoint: CollectionEndpoint | undefined, error: Error): void {
@@ -237,6 +257,8 @@ export class CollectionCall implements CarriedCall {
 
 /** The answer of a worker that does not hold the collection. */
 const misdirected = 421;
+/** Answers that another worker may not give: this one, or what it needs, fails. */
+const repeatedStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 
 function outcomeOf(status: number): RequestOutcome {
   if (status < 500) return 'answered';

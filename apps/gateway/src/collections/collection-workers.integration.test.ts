@@ -270,13 +270,28 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     expect(await shown(send(url))).toBe('0 broken');
   });
 
-  it('get the status 500 of a worker as it is, and fewer of them once it is known to fail', async () => {
+  it('get the status 500 of a worker as it is if they write, and fewer of them once it is known to fail', async () => {
     const failing = await worker('failing', (_, response) => void response.writeHead(500).end('failed'));
     const { url } = await gateway(lane, [failing, await worker('two')]);
     const answers: string[] = [];
-    for (let index = 0; index < 30; index += 1) answers.push(await shown(send(url)));
+    for (let index = 0; index < 30; index += 1) answers.push(await shown(send(url, { method: 'DELETE' })));
     expect(answers[0]).toBe('500 failed');
     expect(answers.filter((answer) => answer === '500 failed').length).toBeLessThan(5);
+  });
+
+  it.each([500, 502, 503, 504])('go to another worker once if one answers a read with %i', async (status) => {
+    const failing = await worker('failing', (_, response) => void response.writeHead(status).end('failed'));
+    const { url, observed } = await gateway(lane, [failing, await worker('two')]);
+    expect(await shown(send(url))).toBe('200 two');
+    expect(observed).toEqual(['gateway.retried']);
+    const twice = await gateway(lane, [failing, { ...failing, name: 'other' }]);
+    const before = failing.seen.length;
+    expect(await shown(send(twice.url, { method: 'HEAD' }))).toBe(`${status} `);
+    expect(failing.seen.length - before).toBe(2);
+    expect(await shown(send((await gateway(lane, [failing])).url))).toBe(`${status} failed`);
+    expect(failing.seen.length - before).toBe(3);
+    const other = await gateway(lane, [failing, await worker('two')]);
+    expect(await shown(send(other.url, { method: 'POST', body: '{}', headers: key }))).toBe(`${status} failed`);
   });
 
   it('wait for a route, and are answered with 503 when none comes or too many wait', async () => {

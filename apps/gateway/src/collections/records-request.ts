@@ -30,6 +30,8 @@ export interface RecordsRequest {
   readonly sink: AnswerSink;
   /** Its body is here as a whole: it can be sent again. */
   readonly isWhole: boolean;
+  /** It changes nothing. */
+  readonly isRead: boolean;
   /** Sending it a second time changes nothing more, even if the first one arrived. */
   readonly isRepeatable: boolean;
   toForwarded(mark: RequestMark): ForwardedRequest;
@@ -54,6 +56,10 @@ export class FastLaneRecordsRequest implements RecordsRequest {
 
   get headers(): IncomingMessage['headers'] {
     return this.#request.headers;
+  }
+
+  get isRead(): boolean {
+    return isRead(this.#request.method);
   }
 
   get isRepeatable(): boolean {
@@ -92,6 +98,10 @@ export class StreamedRecordsRequest implements RecordsRequest {
 
   get headers(): IncomingMessage['headers'] {
     return this.#request.headers;
+  }
+
+  get isRead(): boolean {
+    return this.isWhole && isRead(this.#request.method);
   }
 
   get isRepeatable(): boolean {
@@ -143,7 +153,11 @@ const ofCollection = /^\/api\/[^/?]+(?:\?|$)/;
 
 /** Reads, and the creation of records with an `Idempotency-Key`: no other operation remembers its key. */
 function isRepeatable(method: string, url: string, headers: IncomingMessage['headers']): boolean {
-  if (method === 'GET' || method === 'HEAD') return true;
+  if (isRead(method)) return true;
   const key = headers['idempotency-key'];
   return method === 'POST' && typeof key === 'string' && key !== '' && ofCollection.test(url);
+}
+
+function isRead(method: string | undefined): boolean {
+  return method === 'GET' || method === 'HEAD';
 }
