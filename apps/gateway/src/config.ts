@@ -1,3 +1,4 @@
+import { defaultRecordLimits } from '@drover/collection-engine';
 import { databaseVariables } from '@drover/database';
 import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
 import {
@@ -48,6 +49,13 @@ export const gatewayVariables = {
     default: 120_000,
     about:
       'How long a request to a collection worker may wait for its answer to begin; then it is answered with 504. 0: without an end. Uploads have as long as they need.',
+  }),
+  recordsBodyBytes: integer('DROVER_RECORDS_BODY_LIMIT_BYTES', {
+    min: 1,
+    max: 268_435_456,
+    default: defaultRecordLimits.bodyBytes,
+    about:
+      'Maximum size of the body of a request for records; imports have none. Collection workers have the same variable.',
   }),
   maxWorkerRequests: integer('DROVER_GATEWAY_WORKER_REQUESTS', {
     min: 1,

@@ -30,6 +30,8 @@ export interface CallSurroundings {
   /** Lets the call wait for a worker; it calls `resume` or refuses. */
   hold(call: CollectionCall, why: string): void;
   refuse(request: RecordsRequest, error: CodedError): void;
+  /** Answers a request whose body is longer than it may be. */
+  refuseTooLong(request: RecordsRequest): void;
 }
 
 /** After as many workers that refused it, a request is served by any of them: all of them can. */
@@ -165,12 +167,16 @@ export class CollectionCall implements CarriedCall {
   }
 
   readonly #ended = (error: Error | undefined, hasLeft: boolean): void => {
-    if (hasLeft) this.#leaveEndpoint('abandoned');
+    if (hasLeft || isTooLong(error)) this.#leaveEndpoint('abandoned');
     else this.#leaveEndpoint(error ? 'gateway-error' : outcomeOf(this.#status));
   };
 
   readonly #missed = (miss: MissKind, error: Error): void => {
     const endpoint = this.#endpoint;
+    if (isTooLong(error)) {
+      this.#leaveEndpoint('abandoned');
+      return this.#around.refuseTooLong(this.request);
+    }
     switch (miss) {
       case 'refused':
         this.#leaveEndpoint(outcomeOf(this.#status));
@@ -263,4 +269,9 @@ const repeatedStatuses: ReadonlySet<number> = new Set([500, 502, 503, 504]);
 function outcomeOf(status: number): RequestOutcome {
   if (status < 500) return 'answered';
   return status === 502 || status === 503 || status === 504 ? 'gateway-error' : 'server-error';
+}
+
+/** More of a streamed body came than it may have. The worker got a part of it, and acts on whole bodies only. */
+function isTooLong(error: Error | undefined): boolean {
+  return error !== undefined && 'code' in error && error.code === 'REQUEST_BODY_TOO_LARGE';
 }

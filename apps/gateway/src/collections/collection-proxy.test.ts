@@ -67,6 +67,7 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     },
     holdMs: 0,
     maxHeldRequests: 0,
+    recordsBodyBytes: 1_000,
     clock: systemClock,
     randomness: systemRandomness,
     observe: () => undefined,

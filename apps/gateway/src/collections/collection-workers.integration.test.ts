@@ -84,6 +84,7 @@ type Lane = 'fast lane' | "Node's server";
 interface GatewayOptions {
   readonly holdMs?: number;
   readonly maxInFlight?: number;
+  readonly recordsBodyBytes?: number;
   readonly clock?: Clock;
   /** Serve other collections of the tenant. */
   readonly spares?: readonly { readonly name: string; readonly url: string }[];
@@ -93,7 +94,13 @@ interface GatewayOptions {
 async function gateway(
   lane: Lane,
   named: readonly { readonly name: string; readonly url: string }[],
-  { holdMs = 0, maxInFlight = 1_024, clock = systemClock, spares = [] }: GatewayOptions = {},
+  {
+    holdMs = 0,
+    maxInFlight = 1_024,
+    recordsBodyBytes = 10_485_760,
+    clock = systemClock,
+    spares = [],
+  }: GatewayOptions = {},
 ) {
   const watch = new EndpointWatch({ clock, timeoutMs: 30_000 });
   const policy = { ...defaultEndpointPolicy, maxInFlight };
@@ -123,6 +130,7 @@ async function gateway(
     collectionWorkerUrlFile: undefined,
     holdMs,
     maxHeldRequests: 2,
+    recordsBodyBytes,
     routes,
     names: {
       isEmpty: false,
@@ -326,6 +334,19 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     expect(`${status} ${text} ${headers['retry-after']}`).toBe('503 GATEWAY_COLLECTION_WORKERS_BUSY 1');
     hanging.seen[0]?.socket.destroy();
     expect(await first).toBe(brokeOff);
+  });
+
+  it('are refused with 413 if their body is longer than it may be, imports aside', async () => {
+    const one = await worker('one');
+    const { url, endpoints } = await gateway(lane, [one], { recordsBodyBytes: 20 });
+    const tooLong = '413 PAYLOAD_TOO_LARGE';
+    const post = { method: 'POST', body: 'x'.repeat(21) };
+    expect(await shown(send(url, post))).toBe(tooLong);
+    expect(one.seen).toHaveLength(0);
+    expect(await shown(send(url, { ...post, headers: { 'transfer-encoding': 'chunked' } }))).toBe(tooLong);
+    expect(endpoints.all[0]?.inFlight).toBe(0);
+    expect(await shown(send(url, { ...post, body: 'x'.repeat(20) }))).toBe('200 one');
+    expect(await shown(send(url, { ...post, path: '/api/orders/import' }))).toBe('200 one');
   });
 
   it('end at the worker when their client leaves', async () => {

@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { CodedError } from '@drover/contracts';
-import { requestIdOf, type ErrorAnswer, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
+import {
+  bodyTooLarge,
+  requestIdOf,
+  type ErrorAnswer,
+  type FastLaneExchange,
+  type FastLaneRequest,
+} from '@drover/http-edge';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { collectionWorkerAbsent, collectionWorkerBroke, collectionWorkerUnreachable } from '../errors.js';
 import type { CollectionFrontObservation } from '../observations.js';
@@ -28,6 +34,8 @@ export interface CollectionWorkersOptions {
   /** How long a request waits while no worker accepts it, and how many may. */
   readonly holdMs: number;
   readonly maxHeldRequests: number;
+  /** Longest body of a request for records, imports aside. */
+  readonly recordsBodyBytes: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<CollectionFrontObservation>;
@@ -85,11 +93,11 @@ export class CollectionWorkers implements CallSurroundings {
   }
 
   forward(request: IncomingMessage, response: ServerResponse, target: RecordsTarget): void {
-    this.#begin(new StreamedRecordsRequest(request, response), target);
+    this.#begin(new StreamedRecordsRequest(request, response, this.#options.recordsBodyBytes), target);
   }
 
   forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, target: RecordsTarget): void {
-    this.#begin(new FastLaneRecordsRequest(request, exchange), target);
+    this.#begin(new FastLaneRecordsRequest(request, exchange, this.#options.recordsBodyBytes), target);
   }
 
   readonly routeOf = ({ tenantId, collectionId }: RecordsTarget): RoutedCollection | undefined => {
@@ -132,8 +140,14 @@ export class CollectionWorkers implements CallSurroundings {
     request.answer(this.#options.toAnswer(error, requestIdOf(request.headers, this.randomness)));
   }
 
+  refuseTooLong(request: RecordsRequest): void {
+    const variable = 'DROVER_RECORDS_BODY_LIMIT_BYTES'; // as the worker says it
+    this.refuse(request, bodyTooLarge({ limitBytes: request.maxBodyBytes, variable }));
+  }
+
   #begin(request: RecordsRequest, target: RecordsTarget): void {
-    if (this.#usesConfigured) request.forwardTo(this.#configured);
+    if (request.isTooLong) this.refuseTooLong(request);
+    else if (this.#usesConfigured) request.forwardTo(this.#configured);
     else new CollectionCall(request, target, this).begin();
   }
 

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
+import { isRecordsImport, routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
 import {
   FastLaneSink,
   forwardedChanges,
@@ -30,6 +30,10 @@ export interface RecordsRequest {
   readonly sink: AnswerSink;
   /** Its body is here as a whole: it can be sent again. */
   readonly isWhole: boolean;
+  /** A longer body fails the request with REQUEST_BODY_TOO_LARGE. */
+  readonly maxBodyBytes: number;
+  /** The body is here, or announces its length, and is longer. */
+  readonly isTooLong: boolean;
   /** It changes nothing. */
   readonly isRead: boolean;
   /** Sending it a second time changes nothing more, even if the first one arrived. */
@@ -45,13 +49,19 @@ export interface RecordsRequest {
 export class FastLaneRecordsRequest implements RecordsRequest {
   readonly sink: AnswerSink;
   readonly isWhole = true;
+  readonly maxBodyBytes: number;
   readonly #request: FastLaneRequest;
   readonly #exchange: FastLaneExchange;
 
-  constructor(request: FastLaneRequest, exchange: FastLaneExchange) {
+  constructor(request: FastLaneRequest, exchange: FastLaneExchange, bodyLimitBytes: number) {
     this.#request = request;
     this.#exchange = exchange;
+    this.maxBodyBytes = maxBodyBytes(request, bodyLimitBytes);
     this.sink = new FastLaneSink(exchange);
+  }
+
+  get isTooLong(): boolean {
+    return this.#request.body.length > this.maxBodyBytes;
   }
 
   get headers(): IncomingMessage['headers'] {
@@ -86,14 +96,20 @@ export class FastLaneRecordsRequest implements RecordsRequest {
 export class StreamedRecordsRequest implements RecordsRequest {
   readonly sink: AnswerSink;
   readonly isWhole: boolean;
+  readonly maxBodyBytes: number;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
 
-  constructor(request: IncomingMessage, response: ServerResponse) {
+  constructor(request: IncomingMessage, response: ServerResponse, bodyLimitBytes: number) {
     this.#request = request;
     this.#response = response;
+    this.maxBodyBytes = maxBodyBytes(request, bodyLimitBytes);
     this.isWhole = !hasBody(request);
     this.sink = new ResponseSink(response);
+  }
+
+  get isTooLong(): boolean {
+    return Number(this.#request.headers['content-length'] ?? 0) > this.maxBodyBytes;
   }
 
   get headers(): IncomingMessage['headers'] {
@@ -112,12 +128,17 @@ export class StreamedRecordsRequest implements RecordsRequest {
   toForwarded({ generation, servesAnyway }: RequestMark): ForwardedRequest {
     const { socket, headers } = this.#request;
     const mark = { generation, servesAnyway: servesAnyway || !this.isWhole };
-    return forwardStream(this.#request, markedChanges(socket.remoteAddress, headers.host, mark));
+    const forwarded = forwardStream(this.#request, markedChanges(socket.remoteAddress, headers.host, mark));
+    const { body } = forwarded;
+    if (!body || !('source' in body)) return forwarded;
+    return { ...forwarded, body: { ...body, maxBytes: this.maxBodyBytes } };
   }
 
+  /** What still comes of the body is read and dropped: a client that sends it would not see the answer otherwise. */
   answer({ status, headers, body }: ErrorAnswer): void {
     this.#response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
     this.#response.end(body);
+    this.#request.resume();
   }
 
   forwardTo(upstream: Upstream): void {
@@ -160,4 +181,9 @@ function isRepeatable(method: string, url: string, headers: IncomingMessage['hea
 
 function isRead(method: string | undefined): boolean {
   return method === 'GET' || method === 'HEAD';
+}
+
+/** Imports are read row by row, and have no limit. */
+function maxBodyBytes({ method, url }: Pick<IncomingMessage, 'method' | 'url'>, limitBytes: number): number {
+  return isRecordsImport(method, url) ? Number.POSITIVE_INFINITY : limitBytes;
 }
