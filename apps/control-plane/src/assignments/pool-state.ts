@@ -1,32 +1,61 @@
 import type { AssignmentFacts, AssignmentPolicy, CollectionFacts, WorkerFacts } from './assignment-facts.js';
 
+/** FNV-1a. */
+export function textHash(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);
+  return hash;
+}
+
+/** How many collections of each tenant each worker has: one list for a tenant, because a plan compares all workers for it. */
+export class TenantCounts {
+  readonly #workers: number;
+  readonly #counts = new Map<string, Int32Array>();
+
+  constructor(workers: number) {
+    this.#workers = workers;
+  }
+
+  /** By the index of the worker. */
+  of(tenantId: string): Int32Array {
+    let counts = this.#counts.get(tenantId);
+    if (!counts) this.#counts.set(tenantId, (counts = new Int32Array(this.#workers)));
+    return counts;
+  }
+}
+
 /** A worker with what the plan gives it: mutable while one plan is made. */
 export class PlannedWorker {
   readonly facts: WorkerFacts;
+  /** In the pool. */
+  readonly index: number;
+  /** Of its id. */
+  readonly hash: number;
+  readonly #tenants: TenantCounts;
   /** Load and number of what it serves after the plan is carried out. */
   load = 0;
   /** Every assignment that takes room now, also one that is about to leave. */
   held = 0;
   /** Those of them that are given up already. */
   draining = 0;
-  readonly #ofTenants = new Map<string, number>();
 
-  constructor(facts: WorkerFacts) {
+  constructor(facts: WorkerFacts, index: number, tenants: TenantCounts) {
     this.facts = facts;
+    this.index = index;
+    this.hash = textHash(facts.id);
+    this.#tenants = tenants;
   }
 
-  ofTenant(tenantId: string): number {
-    return this.#ofTenants.get(tenantId) ?? 0;
-  }
-
-  add(collection: CollectionFacts, load: number): void {
+  add({ tenantId }: CollectionFacts, load: number): void {
     this.load += load;
-    this.#ofTenants.set(collection.tenantId, this.ofTenant(collection.tenantId) + 1);
+    const counts = this.#tenants.of(tenantId);
+    counts[this.index] = (counts[this.index] ?? 0) + 1;
   }
 
-  take(collection: CollectionFacts, load: number): void {
+  take({ tenantId }: CollectionFacts, load: number): void {
     this.load -= load;
-    this.#ofTenants.set(collection.tenantId, this.ofTenant(collection.tenantId) - 1);
+    const counts = this.#tenants.of(tenantId);
+    counts[this.index] = (counts[this.index] ?? 0) - 1;
   }
 
   /** May it get this collection at all? Hard conditions never become a score. */
@@ -65,6 +94,9 @@ export interface PlacedCollection {
 
 export interface WorkerPoolState {
   readonly workers: ReadonlyMap<string, PlannedWorker>;
+  /** The same workers. */
+  readonly members: readonly PlannedWorker[];
+  readonly tenants: TenantCounts;
   readonly collections: readonly PlacedCollection[];
   readonly meanLoad: number;
 }
@@ -76,7 +108,9 @@ export function poolState(
   assignmentsOf: (collectionId: string) => readonly AssignmentFacts[],
   { idleLoad, replicaLoad }: AssignmentPolicy,
 ): WorkerPoolState {
-  const workers = new Map(facts.map((worker) => [worker.id, new PlannedWorker(worker)]));
+  const tenants = new TenantCounts(facts.length);
+  const members = facts.map((worker, index) => new PlannedWorker(worker, index, tenants));
+  const workers = new Map(members.map((worker) => [worker.facts.id, worker]));
   const ready = facts.filter(isOpen);
   const readyFor = countByTenant(ready);
   const openFor = countByTenant(facts.filter(({ status }) => status === 'READY' || status === 'STARTING'));
@@ -101,7 +135,7 @@ export function poolState(
     const failed = new Set(own.filter(hasFailed).map(({ workerId }) => workerId));
     return { facts: collection, wanted, attainable, share, kept, serving, leaving, excluded, failed };
   });
-  return { workers, collections: planned, meanLoad };
+  return { workers, members, tenants, collections: planned, meanLoad };
 }
 
 /** Counts the workers that may serve collections of a tenant. */
