@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises';
-import { Child } from '@drover/testkit';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { helloApp } from '../support/functions.js';
 import {
   drover,
   plainEnvironment,
@@ -11,9 +12,9 @@ import {
 } from '../support/platform.js';
 
 describe('drover up', () => {
-  it('serves with one command, says how in one line, and leaves nothing running after Ctrl-C', () =>
+  it('serves with one command, says how in one line, and after Ctrl-C leaves nothing running and warns of nothing', () =>
     withDataDirectory(async (directory, started) => {
-      const { up, ready, client } = await startPlatform(directory);
+      const { up, ready, client } = await startPlatform(directory, { env: { DROVER_FUNCTIONS_APPS: helloApp } });
       started(up);
       expect(ready.event).toBe('ready');
       expect(ready.urls.public).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
@@ -29,9 +30,15 @@ describe('drover up', () => {
       expect((await client.getStatus()).database.version).toMatch(/^18\./);
       for (const line of up.stderr) expect(JSON.parse(line)).toHaveProperty('msg');
 
+      const isConnected = (line: string): boolean => line.includes('"kind":"worker.connected"');
+      // The worker of the application, and one that waits for the next.
+      await eventually(() => up.stderr.filter(isConnected).length >= 2);
+      const said = up.stderr.length;
       up.kill('SIGINT');
       expect(await up.exited).toEqual({ code: 0, signal: null });
       expect(processesOf(directory)).toEqual([]);
+      const warnings = up.stderr.slice(said).filter((line) => /"level":"(warn|error|fatal)"/.test(line));
+      expect(warnings).toEqual([]);
       const order = up.stderr.map((line) => (JSON.parse(line) as { msg: string }).msg).join('\n');
       expect(order.indexOf('platform is stopped')).toBeGreaterThan(0);
       expect(order.indexOf('platform is stopped')).toBeLessThan(order.indexOf('PostgreSQL stopped'));

@@ -67,11 +67,14 @@ export class ScaleController implements Lifecycle {
     deadline.cancel();
   }
 
-  drain(): Promise<void> {
-    return Promise.resolve();
+  /**
+   * Leaves everything running: the next leader adopts it. What ends from now on, because the whole platform stops, is no loss, and is not
+   * replaced.
+   */
+  async drain(): Promise<void> {
+    await this.#leadership.stop();
   }
 
-  /** Leaves everything running: the next leader adopts it. */
   async stop(): Promise<void> {
     await this.#leadership.stop();
   }

@@ -39,6 +39,8 @@ const defaultKeepMs = 300_000;
 /** Both processes start together: polls quickly, so that calls right after the start do not wait long. */
 const pollBackOff: BackOffPolicy = { firstMs: 40, maxMs: 250, factor: 1.5 };
 const pollTimeoutMs = 5_000;
+/** A runtime that is away for less time restarts, or stops together with this process. */
+const unavailableAfterMs = 2_000;
 
 /**
  * Discovers the functions of deployed applications by polling the runtime's listing. Unchanged listings are answered with 304.
@@ -55,6 +57,8 @@ export class DiscoveredFunctions implements Lifecycle {
   #tag: string | undefined;
   #listedMs: number | undefined;
   #isUnavailable = false;
+  #isDraining = false;
+  #failingSinceMs: number | undefined;
   /** Set while the latest poll failed, or before the first one. */
   #failure: string | undefined = notListedYet;
   #serving: PartHealth = { isReady: true, problems: {} };
@@ -80,7 +84,10 @@ export class DiscoveredFunctions implements Lifecycle {
     if (this.#options.connection.isConfigured) this.#polling = this.#pollUntilStopped();
   }
 
-  async drain(): Promise<void> {}
+  /** The runtime may stop together with this process, and earlier. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+  }
 
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -155,6 +162,7 @@ export class DiscoveredFunctions implements Lifecycle {
     }
     this.#listedMs = clock.monotonicMs();
     this.#isUnavailable = false;
+    this.#failingSinceMs = undefined;
     this.#failure = undefined;
     this.#resolveWaiters();
     return undefined;
@@ -163,13 +171,15 @@ export class DiscoveredFunctions implements Lifecycle {
   #recordFailure(reason: string): void {
     const { clock, observe, keepMs = defaultKeepMs } = this.#options;
     if (reason !== urlUnknown) this.#failure = `the runtime does not answer: ${reason}`;
+    const nowMs = clock.monotonicMs();
+    this.#failingSinceMs ??= nowMs;
+    const isLong = nowMs - this.#failingSinceMs >= unavailableAfterMs;
     // Reported once per outage; a missing URL is normal during every start.
-    if (!this.#isUnavailable && reason !== urlUnknown) {
+    if (isLong && !this.#isUnavailable && !this.#isDraining && reason !== urlUnknown) {
       this.#isUnavailable = true;
       observe({ kind: 'discovered-functions.unavailable', reason });
     }
-    if (this.#listedMs === undefined || clock.monotonicMs() - this.#listedMs < keepMs || this.#tenants.size === 0)
-      return;
+    if (this.#listedMs === undefined || nowMs - this.#listedMs < keepMs || this.#tenants.size === 0) return;
     observe({ kind: 'discovered-functions.forgotten', count: this.#count() });
     this.#tag = undefined;
     this.#replace(new Map());

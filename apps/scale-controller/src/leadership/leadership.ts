@@ -86,7 +86,7 @@ export class Leadership implements Lifecycle {
     const wasLeader = this.#state.is('leader');
     this.#stopping.abort();
     await this.#running;
-    if (this.#state.is('leader')) this.#depose('the process stops');
+    if (this.#state.is('leader')) this.#depose('the process stops', true);
     this.#state.move('stopped');
     const { holderId } = this.#options;
     // Lets a candidate take over at once. If the database does not answer, the lease expires.
@@ -156,11 +156,11 @@ export class Leadership implements Lifecycle {
     );
   }
 
-  #depose(reason: string): void {
+  #depose(reason: string, isPlanned = false): void {
     this.#cancelExpiry();
     this.#heldUntilMs = 0;
     this.#state.move('candidate');
-    this.#options.observe({ kind: 'leadership.deposed', token: this.#token, reason });
+    this.#options.observe({ kind: 'leadership.deposed', token: this.#token, reason, isPlanned });
     this.#options.onDeposed(reason);
   }
 

@@ -2,7 +2,13 @@ import { count, gauge, type Readers } from '@drover/service-kit';
 
 export type LeadershipObservation =
   | { readonly kind: 'leadership.elected'; readonly token: number }
-  | { readonly kind: 'leadership.deposed'; readonly token: number; readonly reason: string }
+  | {
+      readonly kind: 'leadership.deposed';
+      readonly token: number;
+      readonly reason: string;
+      /** The process stops. */
+      readonly isPlanned: boolean;
+    }
   | { readonly kind: 'leadership.unanswered'; readonly reason: string };
 
 export const leadershipReaders: Readers<LeadershipObservation> = {
@@ -18,7 +24,7 @@ export const leadershipReaders: Readers<LeadershipObservation> = {
     ],
   },
   'leadership.deposed': {
-    level: 'warn',
+    level: (o) => (o.isPlanned ? 'info' : 'warn'),
     isInternal: true,
     say: (o) => `does not lead the scaling of applications any more: ${o.reason}`,
     metrics: [count('drover_scale_depositions_total', 'Ends of the leadership of this scale controller')],
