@@ -1,24 +1,22 @@
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import type { WorkerClient } from '@drover/isolated-workers';
 import { median } from '../harness/statistics.js';
 import { below, times } from '../harness/table.js';
 import type { EchoMessages } from './echo-messages.js';
-import { ourWorker } from './ours.js';
-import { rawSocket } from './raw.js';
+import { ourWorker, restart, retry } from './ours.js';
+import { askSocketWorker, ended, startSocketWorker } from './raw.js';
 import type { Measurement, Pace } from './suite.js';
 
 const mostLaterMs = 5;
 const mostOfRespawn = 1.15;
 const mostStandbyMs = 15;
-/** As often as we like: here it is us who kill. */
-const restart = { max: 1_000_000, delayMs: 0 };
-const unexpectedShutdown = { strategy: 'retry', attempts: 2 } as const;
 
 /** How soon a killed worker is noticed, and how soon its request is answered by another one. */
 export async function crashesMeasurement({ kills }: Pace): Promise<Measurement> {
   const rejecting = await ourWorker({ restart });
-  const retrying = await ourWorker({ restart, unexpectedShutdown });
-  const standing = await ourWorker({ restart, unexpectedShutdown, standby: true });
+  const retrying = await ourWorker({ restart, unexpectedShutdown: retry });
+  const standing = await ourWorker({ restart, unexpectedShutdown: retry, standby: true });
   const repeat = async (measure: () => Promise<number>): Promise<number[]> => {
     const samples: number[] = [];
     for (let n = 0; n < kills; n += 1) samples.push(await measure());
@@ -72,27 +70,32 @@ export async function crashesMeasurement({ kills }: Pace): Promise<Measurement> 
 }
 
 async function untilExitMs(): Promise<number> {
-  const raw = rawSocket();
-  await raw.echo(0);
-  const exit = once(raw.child, 'exit');
+  const child = await answeringWorker();
+  const exit = once(child, 'exit');
   const startedMs = performance.now();
-  raw.child.kill('SIGKILL');
+  child.kill('SIGKILL');
   await exit;
   return performance.now() - startedMs;
 }
 
 async function untilRespawnedMs(): Promise<number> {
-  const first = rawSocket();
-  await first.echo(0);
-  const exit = once(first.child, 'exit');
+  const first = await answeringWorker();
+  const exit = once(first, 'exit');
   const startedMs = performance.now();
-  first.child.kill('SIGKILL');
+  first.kill('SIGKILL');
   await exit;
-  const second = rawSocket();
-  await second.echo(0);
+  const second = await answeringWorker();
   const elapsedMs = performance.now() - startedMs;
-  await second.close();
+  await ended(second);
   return elapsedMs;
+}
+
+/** A bare worker process that has answered once. */
+function answeringWorker(): Promise<ChildProcess> {
+  return new Promise((resolve) => {
+    const child = startSocketWorker(() => resolve(child));
+    askSocketWorker(child, { id: 0, value: 0 });
+  });
 }
 
 function untilRejectedMs(worker: WorkerClient<EchoMessages>): Promise<number> {

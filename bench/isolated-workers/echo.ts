@@ -3,6 +3,10 @@ export interface Echo {
   readonly name: string;
   readonly kind: EchoKind;
   readonly echo: (value: unknown) => Promise<unknown>;
+  /** Makes the worker end while it has a call, and rejects that call; of a bare transport, resolves with the exit event. */
+  readonly exit: () => Promise<unknown>;
+  /** Makes the worker end at the first call with this file, and gives the answer of the next worker. */
+  readonly exitOnce: (file: string) => Promise<unknown>;
   readonly close: () => Promise<unknown>;
 }
 

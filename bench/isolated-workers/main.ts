@@ -2,14 +2,22 @@ import { interleave, type Progress } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
 import { crashesMeasurement } from './crashes.js';
+import { exitsMeasurement } from './exits.js';
 import { largeMessagesMeasurement } from './large-messages.js';
 import { roundTripsMeasurement } from './round-trips.js';
+import { startUpMeasurement } from './start-up.js';
 import { quick, thorough, type Measurement, type Pace } from './suite.js';
 
 async function measure(pace: Pace, signal: AbortSignal, progress: Progress): Promise<Figure[]> {
   const figures: Figure[] = [];
   // One part after the other, each with rounds of its own: the processes of one are not to disturb the next.
-  for (const open of [roundTripsMeasurement, largeMessagesMeasurement, crashesMeasurement]) {
+  for (const open of [
+    startUpMeasurement,
+    roundTripsMeasurement,
+    largeMessagesMeasurement,
+    exitsMeasurement,
+    crashesMeasurement,
+  ]) {
     const measurement: Measurement = await open(pace);
     try {
       const samples = await interleave(measurement.contenders, pace.rounds, { signal, progress });

@@ -1,5 +1,5 @@
 import { fork, spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { once, type EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { Answers, type Echo, type RawMessage } from './echo.js';
@@ -7,50 +7,91 @@ import { readFrames, wireDescriptor, writeFrame } from './json-frames.js';
 
 const script = (name: string): URL => new URL(`./workers/${name}.js`, import.meta.url);
 
-export function rawPort(): Echo {
-  const worker = new Worker(script('port'));
+/** How to start, ask and end a worker of one bare transport. */
+interface Transport<RawWorker extends EventEmitter> {
+  readonly name: string;
+  readonly kind: Echo['kind'];
+  readonly start: (onAnswer: (message: RawMessage) => void) => RawWorker;
+  readonly send: (worker: RawWorker, message: RawMessage | 'exit') => void;
+  readonly end: (worker: RawWorker) => Promise<unknown>;
+}
+
+/** Started at once, and again when it is asked after its end. */
+function bare<RawWorker extends EventEmitter>({ name, kind, start, send, end }: Transport<RawWorker>): Echo {
   const answers = new Answers();
-  worker.on('message', (message: RawMessage) => answers.settle(message));
+  const onAnswer = (message: RawMessage): void => answers.settle(message);
+  let worker: RawWorker | undefined = start(onAnswer);
+  const echo = (value: unknown): Promise<unknown> =>
+    answers.ask(value, (message) => send((worker ??= start(onAnswer)), message));
+  const exit = async (): Promise<void> => {
+    if (!worker) return;
+    const ended = once(worker, 'exit');
+    send(worker, 'exit');
+    worker = undefined;
+    await ended;
+  };
   return {
+    name,
+    kind,
+    echo,
+    exit,
+    exitOnce: async (file) => {
+      await exit();
+      return echo(file);
+    },
+    close: async () => worker && end(worker),
+  };
+}
+
+export function rawPort(): Echo {
+  return bare<Worker>({
     name: 'raw MessagePort',
     kind: 'raw thread',
+    start: (onAnswer) => new Worker(script('port')).on('message', onAnswer),
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread of Node, not a window
-    echo: (value) => answers.ask(value, (message) => worker.postMessage(message)),
-    close: () => worker.terminate(),
-  };
+    send: (worker, message) => worker.postMessage(message),
+    end: (worker) => worker.terminate(),
+  });
 }
 
 export function rawIpc(serialization: 'json' | 'advanced'): Echo {
-  const child = fork(script('ipc'), { serialization });
-  const answers = new Answers();
-  child.on('message', (message) => answers.settle(message as RawMessage)); // only our worker speaks there
-  return {
+  return bare<ChildProcess>({
     name: `raw child_process IPC, ${serialization}`,
     kind: 'raw process',
-    echo: (value) => answers.ask(value, (message) => child.send(message)),
-    close: () => ended(child),
-  };
+    start: (onAnswer) =>
+      fork(script('ipc'), { serialization }).on('message', (message) => onAnswer(message as RawMessage)), // only our worker speaks there
+    send: (child, message) => child.send(message),
+    end: ended,
+  });
 }
 
-/** A raw worker process on a socket pair, which tells its process too: some measurements kill it. */
-export function rawSocket(): Echo & { readonly child: ChildProcess } {
+export function rawSocket(): Echo {
+  return bare<ChildProcess>({
+    name: 'raw socket, length-prefixed JSON',
+    kind: 'raw process',
+    start: startSocketWorker,
+    send: askSocketWorker,
+    end: ended,
+  });
+}
+
+/** A worker process on a socket pair. */
+export function startSocketWorker(onAnswer: (message: RawMessage) => void): ChildProcess {
   const child = spawn(process.execPath, [script('socket').pathname], {
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   });
-  const socket = child.stdio[wireDescriptor] as Socket; // 'pipe' above
-  socket.on('error', () => undefined); // it was killed on purpose
-  const answers = new Answers();
-  readFrames(socket, (message) => answers.settle(message as RawMessage));
-  return {
-    name: 'raw socket, length-prefixed JSON',
-    kind: 'raw process',
-    child,
-    echo: (value) => answers.ask(value, (message) => writeFrame(socket, message)),
-    close: () => ended(child),
-  };
+  socketOf(child).on('error', () => undefined); // it ends on purpose
+  readFrames(socketOf(child), (message) => onAnswer(message as RawMessage));
+  return child;
 }
 
-async function ended(child: ChildProcess): Promise<void> {
+export function askSocketWorker(child: ChildProcess, message: RawMessage | 'exit'): void {
+  writeFrame(socketOf(child), message);
+}
+
+const socketOf = (child: ChildProcess): Socket => child.stdio[wireDescriptor] as Socket; // 'pipe' above
+
+export async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exit = once(child, 'exit');
   child.kill('SIGKILL');

@@ -5,6 +5,7 @@ import { loads, type Load, type LoadName } from './loads.js';
 import { ours } from './ours.js';
 import { jestWorker, piscina, tinypool, workerpoolOf } from './peers.js';
 import { rawIpc, rawPort, rawSocket } from './raw.js';
+import { placeOf, type Place } from './floors.js';
 import type { Measurement, Pace } from './suite.js';
 
 /** How much of the floor under it we want to reach. */
@@ -13,8 +14,6 @@ const leastOfFloor: Readonly<Record<'thread' | 'process', Partial<Record<LoadNam
   process: { 'tiny, 1 in flight': 1, 'tiny, 64 in flight': 1, '1 MiB string': 2.5 },
 };
 
-type Place = 'thread' | 'process';
-const placeOf = ({ kind }: Echo): Place => (kind.endsWith('thread') ? 'thread' : 'process');
 const floorNames: Readonly<Record<Place, string>> = { thread: 'raw MessagePort', process: 'raw JSON socket' };
 
 /** Round trips a second through each library and each bare transport, one worker each. */
@@ -46,7 +45,7 @@ export async function roundTripsMeasurement(pace: Pace): Promise<Measurement> {
       const ratesOf = (load: Load, echo: Echo): number[] =>
         samples[cells.findIndex((cell) => cell.load === load && cell.echo === echo)]?.flat() ?? [];
       return loads.flatMap((load) => [
-        ...echoes.map((echo) => echoFigure(load, echo, ratesOf(load, echo), ratesOf(load, floors[placeOf(echo)]))),
+        ...echoes.map((echo) => echoFigure(load, echo, ratesOf(load, echo), ratesOf(load, floors[placeOf(echo.kind)]))),
         ...peerFigures(load, echoes, ratesOf),
       ]);
     },
@@ -62,7 +61,7 @@ function echoFigure(
   rates: readonly number[],
   floorRates: readonly number[],
 ): Figure {
-  const place = placeOf(echo);
+  const place = placeOf(echo.kind);
   const ratio = medianRatio(rates, floorRates);
   const least = echo.kind.startsWith('our') ? leastOfFloor[place][load.name] : undefined;
   return {

@@ -1,2 +1,2 @@
 process.once('disconnect', () => process.exit());
-process.on('message', (message) => process.send?.(message));
+process.on('message', (message) => (message === 'exit' ? process.exit(1) : process.send?.(message)));

@@ -3,4 +3,4 @@ import { readFrames, writeFrame, wireDescriptor } from '../json-frames.js';
 
 const socket = new Socket({ fd: wireDescriptor, readable: true, writable: true });
 socket.once('close', () => process.exit());
-readFrames(socket, (message) => writeFrame(socket, message));
+readFrames(socket, (message) => (message === 'exit' ? process.exit(1) : writeFrame(socket, message)));
