@@ -22,4 +22,5 @@ export type * from './types/driver.js';
 export type * from './types/messages.js';
 export type * from './types/pool.js';
 export type * from './types/server.js';
+export type * from './types/times.js';
 export type * from './types/worker.js';

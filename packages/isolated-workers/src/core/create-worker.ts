@@ -43,6 +43,7 @@ function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClien
       return core.state === 'ready';
     },
     capabilities: core.capabilities,
+    times: core.times,
     get pending() {
       return core.pending;
     },

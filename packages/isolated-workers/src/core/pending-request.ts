@@ -13,6 +13,10 @@ export class PendingRequest implements Queueable<PendingRequest> {
   /** The initial credit of a stream; 0 for other requests. */
   readonly credit: number;
   readonly priority: number;
+  /** When it began to wait for a worker: at `send`, and after a crash. */
+  waitsSinceMs: number;
+  /** When it was sent in this attempt. */
+  sentMs = 0;
   place: QueuePlace<PendingRequest> | undefined;
   /** The attempt number, from 1. */
   attempt = 1;
@@ -38,6 +42,7 @@ export class PendingRequest implements Queueable<PendingRequest> {
     this.transfer = facts.transfer;
     this.credit = facts.credit;
     this.priority = facts.priority;
+    this.waitsSinceMs = facts.sinceMs;
     this.#callbacks = callbacks;
     this.#forget = forget;
   }
@@ -111,6 +116,7 @@ export interface RequestFacts {
   readonly transfer: readonly ArrayBuffer[] | undefined;
   readonly credit: number;
   readonly priority: number;
+  readonly sinceMs: number;
 }
 
 export interface RequestCallbacks {

@@ -7,6 +7,7 @@ import { workerCrashed } from './crash-report.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';
+import type { RequestCounts } from './duration-counts.js';
 import { RequestQueue } from './request-queue.js';
 import { SlicedRejections, sliceSize } from './sliced-rejections.js';
 import { StuckWatch } from './stuck-watch.js';
@@ -16,6 +17,7 @@ export interface PendingRequestsOptions {
   readonly middleware: readonly Middleware[];
   /** Requests that may be sent and unanswered at once. */
   readonly maxConcurrent: number;
+  readonly times: RequestCounts;
   /** How long a worker may take to acknowledge a cancellation. 0: no limit. */
   readonly acknowledgeMs: number;
   /** The event loop of the worker is blocked by a request whose caller gave up. */
@@ -80,10 +82,10 @@ export class PendingRequests {
     return this.#sent.size > 0;
   }
 
-  add(request: PendingRequest): void {
+  add(request: PendingRequest, nowMs: number): void {
     // Most requests do not wait, and a place in the queue would be an allocation.
     if (this.#waiting.length === 0 && this.#probation.length === 0 && !this.#isPumping && this.#hasRoom)
-      return this.#transmit(request);
+      return this.#transmit(request, nowMs);
     this.#waiting.push(request);
     this.#pump();
   }
@@ -131,9 +133,9 @@ export class PendingRequests {
     if (!request) {
       // Settled before: it timed out or its caller gave up.
       const { callbacks } = this.#givenUp.get(id) ?? {};
+      if (message[0] !== kind.cancelled && message[0] !== kind.result && message[0] !== kind.error) return;
       this.#stuck.acknowledged(id);
       if (message[0] === kind.cancelled) return callbacks?.onCancelAcknowledged?.();
-      if (message[0] !== kind.result && message[0] !== kind.error) return;
       this.#givenUp.delete(id);
       return callbacks?.onHandlerEnded?.();
     }
@@ -153,9 +155,12 @@ export class PendingRequests {
 
   /** Removes a request that is settled. One function for all requests: a closure for each would cost an allocation. */
   readonly remove = (request: PendingRequest): void => {
-    if (request.wireId !== 0) this.#sent.delete(request.wireId);
-    else if (!this.#waiting.remove(request) && !this.#probation.remove(request) && !this.#doomed.remove(request))
-      this.#finishing.delete(request);
+    if (request.wireId !== 0) {
+      this.#sent.delete(request.wireId);
+      if (request.delivered) this.#options.times.run.record(performance.now() - request.sentMs);
+    } else if (this.#waiting.remove(request) || this.#probation.remove(request))
+      this.#options.times.wait.record(performance.now() - request.waitsSinceMs);
+    else if (!this.#doomed.remove(request)) this.#finishing.delete(request);
     if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
     if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
     if (this.#whenEmpty.length > 0 && this.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
@@ -191,8 +196,10 @@ export class PendingRequests {
     this.#onTrial = false;
     const [lost, free] = partition(bystanders, ({ transfer }) => transfer !== undefined && transfer.length > 0);
     const again = [...free, ...undelivered].filter((request) => !request.settled);
+    const nowMs = performance.now();
     for (const request of [...suspects, ...lost, ...again]) {
       request.detach();
+      request.waitsSinceMs = nowMs;
       request.suspendLimit();
     }
     // Transferred buffers are gone with the worker, whether it had started the request or not.
@@ -227,8 +234,9 @@ export class PendingRequests {
     if (this.#isPumping || this.#resume) return;
     this.#isPumping = true;
     let sent = 0;
+    const nowMs = performance.now();
     for (let next = this.#takeNext(); next; next = this.#takeNext()) {
-      this.#transmit(next);
+      this.#transmit(next, nowMs);
       sent += 1;
       if (sent < sliceSize) continue;
       this.#resume = setImmediate(this.#resumePump);
@@ -255,11 +263,11 @@ export class PendingRequests {
     return this.#probation.shift();
   }
 
-  #transmit(request: PendingRequest): void {
+  #transmit(request: PendingRequest, nowMs: number): void {
     const { middleware } = this.#options;
     request.resumeLimit();
     this.#number(request);
-    if (middleware.length === 0) return this.#put(request, request.payload);
+    if (middleware.length === 0) return this.#put(request, request.payload, nowMs);
     const { type, tx, wireId } = request;
     applyMiddleware(middleware, { direction: 'outgoing', type, tx, value: request.payload }).then(
       (payload) => {
@@ -267,7 +275,7 @@ export class PendingRequests {
         // Blame relies on numbers that grow in the order of the wire, and the middleware of a later request may be faster.
         this.#sent.delete(wireId);
         this.#number(request);
-        this.#put(request, payload);
+        this.#put(request, payload, performance.now());
       },
       (error: unknown) => {
         if (request.wireId === wireId) request.reject(error);
@@ -280,7 +288,7 @@ export class PendingRequests {
     this.#sent.set(request.wireId, request);
   }
 
-  #put(request: PendingRequest, payload: unknown): void {
+  #put(request: PendingRequest, payload: unknown, nowMs: number): void {
     const { wireId, type, attempt, traceparent = null, credit, transfer } = request;
     try {
       const extra: RequestExtra | 0 =
@@ -288,6 +296,8 @@ export class PendingRequests {
       if (payload === undefined) this.#worker?.send([kind.request, wireId, type, extra]);
       else this.#worker?.send([kind.request, wireId, type, extra, payload], transfer);
       request.delivered = true;
+      request.sentMs = nowMs;
+      this.#options.times.wait.record(nowMs - request.waitsSinceMs);
     } catch (error) {
       request.reject(error);
     }
@@ -320,6 +330,7 @@ export class PendingRequests {
     if (middleware.length === 0) return request.resolve(value);
     const { type, tx } = request;
     this.#sent.delete(request.wireId);
+    this.#options.times.run.record(performance.now() - request.sentMs);
     request.detach();
     this.#finishing.add(request);
     applyMiddleware(middleware.toReversed(), { direction: 'incoming', type, tx, value }).then(

@@ -27,8 +27,8 @@ export class TimeLimit<Item extends Limited> {
     this.#expire = expire;
   }
 
-  add(item: Item): void {
-    const deadline = { item, dueMs: performance.now() + this.limitMs };
+  add(item: Item, nowMs = performance.now()): void {
+    const deadline = { item, dueMs: nowMs + this.limitMs };
     item.deadline = deadline;
     this.#queue.push(deadline);
     if (this.#timer === undefined) this.#wait(this.limitMs);

@@ -39,7 +39,7 @@ export class TimeLimits {
   }
 
   /** Starts the time limits of a request. */
-  watch(request: PendingRequest, { timeout, totalTimeout, firstAttemptMs }: CallLimits): void {
+  watch(request: PendingRequest, { timeout, totalTimeout, firstAttemptMs }: CallLimits, nowMs: number): void {
     const { requestMs, requestMsByType, totalMs } = this.#settings;
     this.#watchTotal(request, totalTimeout ?? totalMs);
     const limitMs = timeout ?? requestMsByType.get(request.type) ?? requestMs;
@@ -47,7 +47,7 @@ export class TimeLimits {
     const limit = timeout === undefined ? this.#sharedLimit(limitMs) : this.#ownLimit(request, limitMs, limitMs);
     const first = firstAttemptMs === undefined ? limit : this.#ownLimit(request, firstAttemptMs, limitMs);
     request.limit = limit;
-    first.add(request);
+    first.add(request, nowMs);
   }
 
   stop(): void {

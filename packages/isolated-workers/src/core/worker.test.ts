@@ -685,6 +685,55 @@ describe('a worker that does not acknowledge a cancellation', () => {
   );
 });
 
+describe('the times of requests', () => {
+  const after = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+  it('are those in which they waited, and in which the worker had them', async () => {
+    const worker = await open({ maxConcurrent: 1, timeout: { byType: { late: 40 } } });
+    const { wait, run } = worker.times;
+    const answers = [worker.send('first'), worker.send('second'), failureOf(worker.send('late'))];
+    await after(10);
+    driver.last.answer('first', 1);
+    await after(20);
+    driver.last.answer('second', 2);
+    await after(10); // 40 since it was sent
+    await Promise.all(answers);
+    expect(wait).toMatchObject({ count: 3, minMs: 0, maxMs: 30 });
+    expect(run).toMatchObject({ count: 3, minMs: 10, maxMs: 20 });
+    expect(run.toJSON()).toMatchObject({ count: 3, p50Ms: expect.closeTo(10, 0), maxMs: 20 });
+  });
+
+  it('count a wait that was in vain, and one for each attempt, and no run that ended in a crash', async () => {
+    const worker = await open({ maxConcurrent: 1, timeout: { byType: { late: 40 } }, ...retry(2) });
+    const first = worker.send('first');
+    const late = failureOf(worker.send('late'));
+    await after(40);
+    expect(await late).toBeInstanceOf(RequestTimeoutError);
+    expect(worker.times.wait).toMatchObject({ count: 2, maxMs: 40 });
+    await crash();
+    await vi.waitFor(() => expect(driver.last.requests).toHaveLength(1));
+    expect(worker.times.run.count).toBe(0);
+    driver.last.answer('first', 1);
+    await first;
+    expect([worker.times.wait.count, worker.times.run.count]).toEqual([3, 1]);
+    worker.times.run.reset();
+    expect(worker.times.run.count).toBe(0);
+  });
+
+  it('end with the answer, not with the middleware', async () => {
+    const worker = await open({
+      middleware: [async ({ value }) => (await new Promise((go) => setTimeout(go, 50)), { value })],
+    });
+    const answer = worker.send('work');
+    await after(50);
+    await after(7);
+    driver.last.answer('work', 1);
+    await after(50);
+    expect(await answer).toBe(1);
+    expect([worker.times.wait.maxMs, worker.times.run.maxMs]).toEqual([50, 7]);
+  });
+});
+
 describe('standby', () => {
   it('is started later when the system could not start it', async () => {
     const worker = await open({ standby: true });

@@ -1,4 +1,3 @@
-import { channel } from 'node:diagnostics_channel';
 import type { DriverCapabilities, WorkerSample } from '../types/driver.js';
 import {
   BackpressureError,
@@ -14,6 +13,8 @@ import type { Logger, SendOptions, WorkerState } from '../types/worker.js';
 import { onAbort } from './abort-listeners.js';
 import { maxAttemptsFor } from './blame.js';
 import { unavailableLike, unavailableAfter } from './crash-report.js';
+import { diagnostics, reportRequest } from './diagnostics.js';
+import { DurationCounts, type RequestCounts } from './duration-counts.js';
 import { answerHostCall, LiveWorker } from './live-worker.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
@@ -30,25 +31,19 @@ import {
 } from './worker-settings.js';
 import { nextWorkerState } from './worker-states.js';
 
-/** The channels of this library on `node:diagnostics_channel`. They cost nothing without subscribers. */
-const diagnostics = {
-  /** { type, tx, attempt } */
-  request: channel('isolated-workers:request'),
-  /** { type, tx, attempt, durationMs, error? } */
-  settled: channel('isolated-workers:settled'),
-  /** CrashFacts with the numbers of suspects and bystanders. */
-  crash: channel('isolated-workers:crash'),
-  /** { delayMs } */
-  restart: channel('isolated-workers:restart'),
-  /** { from, to } */
-  state: channel('isolated-workers:state'),
-};
+/** What a worker of a pool shares with it. */
+export interface WorkerCoreParts {
+  readonly times?: RequestCounts;
+  /** Called before a worker is recycled because its event loop is blocked by an abandoned request. */
+  readonly onStuck?: (() => void) | undefined;
+}
 
 /**
  * The host's side of one worker across all its restarts: admits requests, supervises the process or thread, and replaces
  * one that died. The states are in worker-states.ts, the places of a request in pending-requests.ts.
  */
 export class WorkerCore {
+  readonly times: RequestCounts = { wait: new DurationCounts(), run: new DurationCounts() };
   readonly #options: AnyWorkerOptions;
   readonly #settings: IsolatedWorkerSettings;
   readonly #log: Logger;
@@ -68,8 +63,8 @@ export class WorkerCore {
   #closed: Promise<void> | undefined;
   #isDraining = false;
 
-  /** `onStuck` is called before a worker is recycled because its event loop is blocked by an abandoned request. */
-  constructor(options: AnyWorkerOptions, onStuck?: () => void) {
+  constructor(options: AnyWorkerOptions, { times, onStuck }: WorkerCoreParts = {}) {
+    if (times) this.times = times;
     this.#options = options;
     this.#settings = resolveWorkerOptions(options);
     const { maxConcurrent, maxMemoryMb, standby, acknowledgeMs } = this.#settings;
@@ -80,6 +75,7 @@ export class WorkerCore {
       middleware: options.middleware ?? [],
       maxConcurrent,
       acknowledgeMs,
+      times: this.times,
       onStuck: () => {
         this.#log.warn('worker is recycled: its event loop is blocked by a cancelled request', { pid: this.pid });
         onStuck?.();
@@ -122,14 +118,16 @@ export class WorkerCore {
     return this.#live.isReady ? this.#live.connection.sample() : Promise.resolve(undefined);
   }
 
-  /** Admits or rejects a request. It is settled exactly once, through `callbacks`. */
+  /** Admits or rejects a request. It is settled exactly once, through `callbacks`. `sinceMs`: it has waited elsewhere. */
   request(
     type: string,
     payload: unknown,
     options: SendOptions & CallLimits,
     callbacks: RequestCallbacks,
     credit: number,
+    sinceMs?: number,
   ): PendingRequest {
+    const nowMs = performance.now();
     const request = new PendingRequest(
       {
         type,
@@ -140,6 +138,7 @@ export class WorkerCore {
         transfer: options.transfer,
         credit,
         priority: options.priority ?? 0,
+        sinceMs: sinceMs ?? nowMs,
       },
       callbacks,
       this.#requests.remove,
@@ -153,10 +152,10 @@ export class WorkerCore {
       request.reject(refusal);
       return request;
     }
-    this.#watch(request, options);
-    this.#report(request);
+    this.#watch(request, options, nowMs);
+    reportRequest(request);
     if (this.#state === 'unavailable') this.#restart(0);
-    this.#requests.add(request);
+    this.#requests.add(request, nowMs);
     return request;
   }
 
@@ -231,8 +230,8 @@ export class WorkerCore {
   }
 
   /** Applies the time limit and the caller's signal. */
-  #watch(request: PendingRequest, options: SendOptions & CallLimits): void {
-    this.#limits.watch(request, options);
+  #watch(request: PendingRequest, options: SendOptions & CallLimits, nowMs: number): void {
+    this.#limits.watch(request, options, nowMs);
     const { signal } = options;
     if (!signal) return;
     request.onSettled(onAbort(signal, () => this.abandon(request, signal.reason)));
@@ -351,21 +350,5 @@ export class WorkerCore {
     this.#state = nextWorkerState(from, to);
     this.#log.debug('worker state', { from, to });
     diagnostics.state.publish({ from, to });
-  }
-
-  #report(request: PendingRequest): void {
-    if (!diagnostics.request.hasSubscribers && !diagnostics.settled.hasSubscribers) return;
-    const { type, tx } = request;
-    const startedMs = performance.now();
-    diagnostics.request.publish({ type, tx, attempt: request.attempt });
-    request.onSettled((failure) =>
-      diagnostics.settled.publish({
-        type,
-        tx,
-        attempt: request.attempt,
-        durationMs: performance.now() - startedMs,
-        ...failure,
-      }),
-    );
   }
 }

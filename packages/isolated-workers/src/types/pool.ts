@@ -1,6 +1,7 @@
 import type { RestartConfig } from './config.js';
 import type { DriverCapabilities } from './driver.js';
 import type { MessageDef, MessageDefs, ProgressOf, RequestType, ResultOf, SendArguments } from './messages.js';
+import type { RequestTimes } from './times.js';
 import type { SendOptions, WorkerClient, WorkerOptions } from './worker.js';
 
 /** How a pool starts its workers, how many, how it distributes requests, and when it replaces a worker. */
@@ -120,6 +121,8 @@ export interface WorkerPool<Defs extends MessageDefs<Defs>> extends AsyncDisposa
   /** Process ids of the workers; with threads, that of this process for each. */
   readonly pids: readonly number[];
   stats(): PoolStats;
+  /** Histograms of how long requests waited for a worker, and how long they ran; of all workers together. */
+  readonly times: RequestTimes;
   /** Changes the limits. Surplus workers end when they have been idle for `idleTimeoutMs`. */
   resize(limits: { readonly size?: number; readonly concurrencyPerWorker?: number }): void;
   /** Rejects new requests; resolves when all others are settled, or when the deadline aborts. */

@@ -19,6 +19,7 @@ import type {
   Serializer,
   StreamType,
 } from './messages.js';
+import type { RequestTimes } from './times.js';
 
 /** Receives log lines. `console` is a Logger. */
 export interface Logger {
@@ -135,6 +136,8 @@ export interface WorkerClient<Defs extends MessageDefs<Defs>> extends AsyncDispo
   readonly capabilities: DriverCapabilities;
   /** The number of unanswered requests. */
   readonly pending: number;
+  /** Histograms of how long requests waited for the worker, and how long they ran. */
+  readonly times: RequestTimes;
   /** Measures memory and event loop delay of a worker process, even while a handler blocks; undefined for a thread. */
   sample(): Promise<WorkerSample | undefined>;
   /** Kills the worker and starts another. Requests that it processes are treated as after a crash. */

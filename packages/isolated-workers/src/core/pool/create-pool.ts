@@ -35,6 +35,7 @@ export async function createPool<
       return core.pids;
     },
     stats: () => core.stats(),
+    times: core.times,
     resize(limits: Parameters<PoolCore['resize']>[0]) {
       expectOptions.ofResize(limits);
       core.resize(limits);

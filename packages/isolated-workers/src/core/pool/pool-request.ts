@@ -35,6 +35,8 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
   readonly type: string;
   readonly payload: unknown;
   readonly priority: number;
+  /** When it began to wait for a worker. */
+  sinceMs: number;
   place: QueuePlace<PoolRequest> | undefined;
   readonly onProgress: RequestCallbacks['onProgress'];
   readonly onItem: RequestCallbacks['onItem'];
@@ -59,6 +61,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
       readonly options: SendOptions;
       readonly limitMs: number;
       readonly credit: number;
+      readonly sinceMs: number;
     },
     callbacks: RequestCallbacks,
     events: PoolRequestEvents,
@@ -69,6 +72,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
     this.#options = facts.options.totalTimeout === undefined ? facts.options : { ...facts.options, totalTimeout: 0 };
     this.#limitMs = facts.limitMs;
     this.#credit = facts.credit;
+    this.sinceMs = facts.sinceMs;
     this.#callbacks = callbacks;
     this.onProgress = callbacks.onProgress;
     this.onItem = callbacks.onItem;
@@ -121,7 +125,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
         ? this.#options
         : { ...this.#options, firstAttemptMs: Math.max(1, this.#deadlineMs - performance.now()) };
     try {
-      const inner = worker.core.request(this.type, this.payload, options, this, this.#credit);
+      const inner = worker.core.request(this.type, this.payload, options, this, this.#credit, this.sinceMs);
       if (!inner.settled) this.#inner = inner;
     } catch (error) {
       this.reject(error); // by a `txIdGenerator` or `traceparent` of the caller
@@ -180,6 +184,7 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
   }
 
   #giveBack(): void {
+    this.sinceMs = performance.now();
     this.#release();
     this.#deadlineMs = undefined;
     this.#events.onReturned(this);

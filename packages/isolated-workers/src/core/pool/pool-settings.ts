@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { RestartConfig } from '../../types/config.js';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { PoolEvents, PoolOptions } from '../../types/pool.js';
+import { DurationCounts, type RequestCounts } from '../duration-counts.js';
 import { resolveWorkerOptions, type AnyWorkerOptions, type IsolatedWorkerSettings } from '../worker-settings.js';
 
 // oxlint-disable-next-line typescript/no-explicit-any -- options of any message definitions
@@ -24,6 +25,8 @@ export interface PoolSettings {
   readonly finishMs: number;
   readonly replacement: RestartConfig | undefined;
   readonly events: PoolEvents;
+  /** Of all workers together. */
+  readonly times: RequestCounts;
   /** Options of each worker. */
   readonly workerOptions: AnyWorkerOptions;
   /** The same, checked. */
@@ -71,6 +74,7 @@ export function settlePool(options: AnyPoolOptions): PoolSettings {
     finishMs,
     replacement,
     events,
+    times: { wait: new DurationCounts(), run: new DurationCounts() },
     // The pool bounds its queue and watches the total time; a worker accepts whatever the pool assigns to it.
     workerOptions: { ...workerOptions, timeout: withoutTotal(options.timeout), maxPending: Number.POSITIVE_INFINITY },
     worker: resolveWorkerOptions(maxMemoryMb === undefined ? workerOptions : { ...workerOptions, maxMemoryMb }),

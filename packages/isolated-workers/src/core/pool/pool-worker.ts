@@ -73,7 +73,6 @@ export class PoolWorker implements WorkerLoad {
 
   constructor(settings: PoolSettings, events: PoolWorkerEvents) {
     const { workerOptions, worker, batch, acknowledgeMs, finishMs } = settings;
-    const { onUnresponsive: onStuck } = settings.events;
     this.#events = events;
     this.#batch = batch;
     this.#abandoned = new AbandonedRequests(
@@ -92,7 +91,7 @@ export class PoolWorker implements WorkerLoad {
         onDied: (facts) => this.#died(facts),
       }),
     };
-    this.core = new WorkerCore(options, onStuck);
+    this.core = new WorkerCore(options, { times: settings.times, onStuck: settings.events.onUnresponsive });
     this.core.started().catch((error: unknown) => {
       if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)), false);
     });

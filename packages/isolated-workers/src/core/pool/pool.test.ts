@@ -351,6 +351,24 @@ describe('requests that wait for a worker of a pool', () => {
   });
 });
 
+it('the times of a pool are those of all its workers, with the time in its queue', async () => {
+  const { pool, driver, call } = await open({ size: 2, concurrencyPerWorker: 1 });
+  const [first, second] = [call('first'), call('second')];
+  await turn();
+  const third = call('third');
+  const given = call('given up');
+  await vi.advanceTimersByTimeAsync(10);
+  given.cancel();
+  for (const connection of driver.connections) for (const type of types(connection)) connection.answer(type, 1);
+  await turn();
+  await vi.advanceTimersByTimeAsync(5);
+  for (const connection of driver.connections) if (types(connection).includes('third')) connection.answer('third', 3);
+  await turn();
+  expect([first.value, second.value, third.value]).toEqual([1, 1, 3]);
+  expect(pool.times.wait).toMatchObject({ count: 4, minMs: 0, meanMs: 5, maxMs: 10 });
+  expect(pool.times.run).toMatchObject({ count: 3, minMs: 5, maxMs: 10 });
+});
+
 describe('the limits of a pool', () => {
   it('can be changed: waiting requests get the room at once', async () => {
     const { pool, driver, call } = await open({ concurrencyPerWorker: 1 });

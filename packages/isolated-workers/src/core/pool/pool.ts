@@ -6,6 +6,7 @@ import {
   type WorkerUnavailableError,
 } from '../../types/errors.js';
 import type { PoolStats } from '../../types/pool.js';
+import type { RequestTimes } from '../../types/times.js';
 import type { SendOptions } from '../../types/worker.js';
 import { onAbort } from '../abort-listeners.js';
 import { unavailableLike } from '../crash-report.js';
@@ -58,6 +59,7 @@ export class PoolCore {
       onReturned: (request) => this.#putBack(request),
       onLeft: (request) => {
         this.#queue.remove(request);
+        this.settings.times.wait.record(performance.now() - request.sinceMs);
         this.#notifyQuiet();
       },
       onKilled: ({ type, payload }, times) => {
@@ -83,6 +85,10 @@ export class PoolCore {
     return this.#workers.all.flatMap(({ core }) => core.pid ?? []);
   }
 
+  get times(): RequestTimes {
+    return this.settings.times;
+  }
+
   stats(): PoolStats {
     const { all, restarts, recycled } = this.#workers;
     let [idle, busy, abandoned] = [0, 0, 0];
@@ -104,7 +110,9 @@ export class PoolCore {
   ): PoolRequest {
     const { worker, maxPending, minIdle, distribution } = this.settings;
     const limitMs = options.timeout ?? worker.requestMsByType.get(type) ?? worker.requestMs;
-    const request = new PoolRequest({ type, payload, options, limitMs, credit }, callbacks, this.#requestEvents);
+    const nowMs = performance.now();
+    const facts = { type, payload, options, limitMs, credit, sinceMs: nowMs };
+    const request = new PoolRequest(facts, callbacks, this.#requestEvents);
     if (options.signal?.aborted) {
       request.refuse(options.signal.reason);
       return request;
@@ -116,7 +124,6 @@ export class PoolCore {
     }
     const totalMs = options.totalTimeout ?? worker.totalMs;
     if (isLimit(totalMs)) request.limitTotal(totalMs);
-    const nowMs = performance.now();
     const free = this.#queue.length === 0 ? this.#choose(0, nowMs) : undefined;
     if (free) {
       request.start(free, nowMs);
