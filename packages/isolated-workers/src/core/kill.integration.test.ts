@@ -193,3 +193,11 @@ describe('a thread in a system call, which nothing can interrupt', () => {
     expect(warnings).toEqual([]);
   });
 });
+
+it.each(['null', 'string'])('a thread that throws and does not catch a %s crashes alone', async (name) => {
+  const worker = await open({ driver: workerThreads });
+  const error = await failureOf(worker.send('throwValueLater', name));
+  expect(error).toBeInstanceOf(WorkerCrashedError);
+  expect(error.message).toContain('A value that is not an Error was thrown');
+  expect(await worker.send('echo', 1)).toBe(1);
+});

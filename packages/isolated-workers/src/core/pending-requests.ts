@@ -11,7 +11,7 @@ import type { RequestCounts } from './duration-counts.js';
 import { RequestQueue } from './request-queue.js';
 import { SlicedRejections, sliceSize } from './sliced-rejections.js';
 import { StuckWatch } from './stuck-watch.js';
-import { reviveError } from './wire/error-data.js';
+import { fromErrorData } from './wire/error-data.js';
 
 export interface PendingRequestsOptions {
   readonly middleware: readonly Middleware[];
@@ -143,7 +143,7 @@ export class PendingRequests {
       case kind.result:
         return this.#resolve(request, message[2]);
       case kind.error:
-        return request.reject(reviveError(message[2]));
+        return request.reject(fromErrorData(message[2]));
       case kind.progress:
         return this.#progress(request, message[2]);
       case kind.item:

@@ -1,4 +1,5 @@
 import type { ConnectSpec, Connection, ConnectionEvents, Driver } from '../types/driver.js';
+import { asError } from './wire/error-data.js';
 
 /**
  * Starts a worker. A driver that throws, because the system has no descriptors, memory or processes left, yields a connection
@@ -14,7 +15,7 @@ export function startConnection(driver: Driver, spec: ConnectSpec, events: Conne
 
 /** Returns a connection without a worker, whose end is reported in the next turn of the event loop. */
 export function failedConnection(thrown: unknown, events: ConnectionEvents): Connection {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const error = asError(thrown);
   const gone = new Promise<void>((resolve) => {
     setImmediate(() => {
       events.onShutdown({

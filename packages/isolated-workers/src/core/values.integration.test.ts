@@ -2,8 +2,9 @@ import { deepStrictEqual } from 'node:assert/strict';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { SerializationError } from '../types/errors.js';
-import { foreignBytes, partialViews } from './foreign-bytes.test.fixture.js';
-import { drivers, failureOf, workerBench } from './test-bench.test.fixture.js';
+import { foreignBytes, hostileValues, partialViews } from './odd-values.test.fixture.js';
+import type { WorkerClient } from '../types/worker.js';
+import { drivers, failureOf, workerBench, type LooseStreams } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
 
@@ -119,5 +120,35 @@ describe.each(drivers)('$name: values arrive as structuredClone would make them'
       deepStrictEqual(await worker.send('echo', value), structuredClone(value));
     });
     await expect(fc.assert(holds, { numRuns: 400 })).resolves.toBeUndefined();
+  });
+});
+
+describe.each(drivers)('$name: a value that throws when it is looked at', ({ driver }) => {
+  it('fails its request only, whichever way it goes', async () => {
+    const worker = await open({
+      driver,
+      hostHandlers: {
+        echo: (value: unknown) => value,
+        value: (name: unknown) => hostileValues[String(name)],
+        error: (name: unknown) => {
+          throw hostileValues[String(name)];
+        },
+      },
+    });
+    const first = await worker.send('who');
+    const neighbour = new AbortController();
+    const hanging = failureOf(worker.send('hang', undefined, { signal: neighbour.signal }));
+    for (const [name, value] of Object.entries(hostileValues)) {
+      expect(await failureOf(worker.send('echo', value))).toBeInstanceOf(SerializationError);
+      for (const way of ['result', 'later result', 'error', 'rejection', 'progress', 'question'])
+        expect(await failureOf(worker.send('hostile', [way, name]))).toBeInstanceOf(Error);
+      const items = (worker as unknown as WorkerClient<LooseStreams>).stream('hostileItem', name);
+      expect(await failureOf(items.next() as Promise<unknown>)).toBeInstanceOf(Error);
+      for (const type of ['value', 'error'])
+        expect(await failureOf(worker.send('askHost', [type, name]))).toBeInstanceOf(Error);
+    }
+    expect(await worker.send('who')).toBe(first);
+    neighbour.abort();
+    expect(await hanging).toBe(neighbour.signal.reason);
   });
 });

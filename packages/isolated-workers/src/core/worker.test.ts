@@ -585,6 +585,14 @@ describe('limits of a request', () => {
     expect(driver.last.sent.at(-1)).toEqual([kind.cancel, driver.last.idOf('work')]);
   });
 
+  it('rejects with the error of the user, although it has the name of an error of this library', async () => {
+    const worker = await open();
+    const failure = failureOf(worker.send('work'));
+    const data = { name: 'SerializationError', message: 'mine', properties: { code: 'E_MINE', line: 7 } };
+    driver.last.say([kind.error, driver.last.idOf('work'), data]);
+    expect(await failure).toMatchObject({ ...data.properties, name: 'SerializationError', message: 'mine' });
+  });
+
   it('adds one listener to a signal that many requests and drains share', async () => {
     const worker = await open();
     const controller = new AbortController();

@@ -1,4 +1,5 @@
-import { SerializationError } from '../../types/errors.js';
+import type { SerializationError } from '../../types/errors.js';
+import { unsendable } from '../wire/error-data.js';
 import { isPlainText } from '../wire/plain-value.js';
 
 /** Well below the 128 KiB limit of a variable, even with three bytes per character. */
@@ -25,6 +26,5 @@ export function packWorkerData(workerData: unknown): PackedWorkerData {
 
 /** Wraps the error of a driver for `workerData` that cannot be cloned. */
 export function unsendableData(error: unknown): SerializationError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`workerData cannot be sent: ${why}`, { cause: error });
+  return unsendable(error, 'workerData');
 }

@@ -5,6 +5,7 @@ import { AbandonedRequests } from './abandoned-requests.js';
 import type { WorkerLoad } from './choose-worker.js';
 import type { PoolSettings } from './pool-settings.js';
 import { watchedDriver } from './watched-driver.js';
+import { asError } from '../wire/error-data.js';
 
 /**
  * The states of a worker in a pool, each with those that may follow it.
@@ -93,7 +94,7 @@ export class PoolWorker implements WorkerLoad {
     };
     this.core = new WorkerCore(options, { times: settings.times, onStuck: settings.events.onUnresponsive });
     this.core.started().catch((error: unknown) => {
-      if (this.state === 'starting') this.#lose(error instanceof Error ? error : new Error(String(error)), false);
+      if (this.state === 'starting') this.#lose(asError(error), false);
     });
   }
 

@@ -3,6 +3,7 @@ import type { PoolGrowth } from './choose-worker.js';
 import { recycleReason, workersToEnd, workersToStart } from './pool-decisions.js';
 import type { PoolSettings } from './pool-settings.js';
 import { PoolWorker } from './pool-worker.js';
+import { asError } from '../wire/error-data.js';
 
 /** Minimum interval between two measurements of one worker's memory. */
 const sampleEveryMs = 100;
@@ -129,7 +130,7 @@ export class WorkerSet {
       this.#workers = [...this.#workers, worker];
       return true;
     } catch (error) {
-      this.#lost(error instanceof Error ? error : new Error(String(error)), false);
+      this.#lost(asError(error), false);
       return false;
     }
   }

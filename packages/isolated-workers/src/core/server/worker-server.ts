@@ -93,12 +93,14 @@ class Server implements WorkerServer {
     this.#recordStart(id);
     const context = new RequestContext(id, message[3], this.#host);
     let result: unknown;
+    let isPending: boolean;
     try {
       result = this.#run(id, message[2], message[4], context);
+      isPending = isThenable(result); // throws for a revoked proxy and for some getters, as `await` would
     } catch (error) {
       return this.#fail(id, error);
     }
-    if (!isThenable(result)) return this.#succeed(id, result);
+    if (!isPending) return this.#succeed(id, result);
     this.#running.set(id, context);
     Promise.resolve(result).then(
       (value) => this.#succeed(id, value),

@@ -15,30 +15,32 @@ export interface ErrorData {
 const maxDepth = 8;
 const ownNames = new Set(['name', 'message', 'stack', 'cause', 'errors']);
 
-/** Converts any thrown value to data. */
-function toErrorData(thrown: unknown, depth = 0): ErrorData {
-  if (!(thrown instanceof Error)) {
-    return {
-      name: 'Error',
-      message: `A value that is not an Error was thrown: ${printable(thrown)}`,
-      thrown: cloneable(thrown),
-    };
+/**
+ * Converts any thrown value to data. Whatever a property, a getter or a proxy does, it never throws: an error must reach its
+ * caller, and an exception here would end the worker. `sendable` returns what is sent for a value that is not an Error.
+ */
+function toErrorData(thrown: unknown, sendable: (value: unknown) => unknown, depth = 0): ErrorData {
+  if (!isError(thrown)) {
+    const message = `A value that is not an Error was thrown: ${printable(thrown)}`;
+    return { name: 'Error', message, stack: `Error: ${message}`, thrown: sendable(thrown) };
   }
   const nested = (value: unknown): unknown =>
-    value instanceof Error && depth < maxDepth ? { $error: toErrorData(value, depth + 1) } : cloneable(value);
-  const properties = Object.fromEntries(
-    Object.entries(thrown).flatMap(([name, value]) => (ownNames.has(name) ? [] : [[name, nested(value)]])),
-  );
+    isError(value) && depth < maxDepth ? { $error: toErrorData(value, sendable, depth + 1) } : sendable(value);
+  const names = attempt(() => Object.keys(thrown), []).filter((name) => !ownNames.has(name));
+  const properties = Object.fromEntries(names.map((name) => [name, nested(read(thrown, name))]));
+  const stack = read(thrown, 'stack');
+  const errors = attempt(() => thrown instanceof AggregateError && [...(thrown.errors as unknown[])], false);
   return {
-    name: thrown.name,
-    message: thrown.message,
-    ...(thrown.stack !== undefined && { stack: thrown.stack }),
-    ...(Object.keys(properties).length > 0 && { properties }),
-    ...('cause' in thrown && { cause: nested(thrown.cause) }),
-    ...(thrown instanceof AggregateError && { errors: thrown.errors.map(nested) }),
+    name: textOf(read(thrown, 'name')),
+    message: textOf(read(thrown, 'message')),
+    ...(typeof stack === 'string' && { stack }),
+    ...(names.length > 0 && { properties }),
+    ...(attempt(() => 'cause' in thrown, false) && { cause: nested(read(thrown, 'cause')) }),
+    ...(errors && { errors: errors.map(nested) }),
   };
 }
 
+/** The classes that errors keep, by name. */
 const builtIn: Readonly<Record<string, new (message?: string) => Error>> = {
   TypeError,
   RangeError,
@@ -48,15 +50,20 @@ const builtIn: Readonly<Record<string, new (message?: string) => Error>> = {
   URIError,
 };
 
-/** Recreates an Error: of the same built-in class, if it had one, with the same name, stack and properties. */
+/** Errors of this library, by code. The name must be right as well: one of them may belong to an error of the user. */
+const ownErrors: Readonly<Record<string, { readonly name: string; readonly make: new (message?: string) => Error }>> = {
+  ERR_SERIALIZATION: { name: 'SerializationError', make: SerializationError },
+  ERR_UNKNOWN_MESSAGE: { name: 'UnknownMessageError', make: UnknownMessageError },
+};
+
+/**
+ * Recreates an Error with the same name, stack, cause and properties. Errors of built-in classes, and those of this library
+ * that cross the wire, keep their class.
+ */
 export function fromErrorData(data: unknown): Error {
   if (!isErrorData(data)) return new Error(`An error could not be read: ${printable(data)}`);
-  const make = Object.hasOwn(builtIn, data.name) ? builtIn[data.name] : undefined;
-  const error = data.errors
-    ? new AggregateError(data.errors.map(revive), data.message)
-    : make
-      ? new make(data.message)
-      : new Error(data.message);
+  const make = classOf(data);
+  const error = data.errors ? new AggregateError(data.errors.map(revive), data.message) : new make(data.message);
   const define = (name: string, value: unknown): void =>
     void Object.defineProperty(error, name, { value, writable: true, configurable: true, enumerable: false });
   if (error.name !== data.name) define('name', data.name);
@@ -75,6 +82,13 @@ export function fromErrorData(data: unknown): Error {
   return error;
 }
 
+function classOf({ name, properties }: ErrorData): new (message?: string) => Error {
+  const code = properties?.['code'];
+  const own = typeof code === 'string' && Object.hasOwn(ownErrors, code) ? ownErrors[code] : undefined;
+  if (own?.name === name) return own.make;
+  return (Object.hasOwn(builtIn, name) ? builtIn[name] : undefined) ?? Error;
+}
+
 function revive(value: unknown): unknown {
   const inner = typeof value === 'object' && value !== null && '$error' in value ? value.$error : undefined;
   return isErrorData(inner) ? fromErrorData(inner) : value;
@@ -84,7 +98,36 @@ function isErrorData(value: unknown): value is ErrorData {
   return typeof value === 'object' && value !== null && 'name' in value && 'message' in value;
 }
 
-/** Replaces a value that cannot be cloned by its text: a property must not prevent an error from being sent. */
+/** Sends a thrown value to the other side: as it is, else with texts instead of what cannot be sent, else an error that says so. */
+export function sendError(thrown: unknown, send: (data: ErrorData) => void): void {
+  try {
+    return send(toErrorData(thrown, cloneable));
+  } catch {
+    // A value of it is too large, or only the serializer of the user knows that it cannot be written.
+  }
+  try {
+    send(toErrorData(thrown, plain));
+  } catch (error) {
+    send(toErrorData(new SerializationError(`An error could not be sent: ${messageOf(error)}`), plain));
+  }
+}
+
+/** Returns the thrown value if it is an Error, otherwise an Error that shows it. */
+export function asError(thrown: unknown): Error {
+  return isError(thrown) ? thrown : fromErrorData(toErrorData(thrown, cloneable));
+}
+
+/** Wraps the error of a serializer for a value that it refuses. */
+export function unsendable(error: unknown, what = 'The value'): SerializationError {
+  return new SerializationError(`${what} cannot be sent: ${messageOf(error)}`, { cause: error });
+}
+
+/** Returns the message of a thrown value. Never throws. */
+export function messageOf(thrown: unknown): string {
+  return isError(thrown) ? textOf(read(thrown, 'message')) : printable(thrown);
+}
+
+/** Replaces a value that cannot be cloned by its text. */
 function cloneable(value: unknown): unknown {
   try {
     structuredClone(value);
@@ -94,28 +137,44 @@ function cloneable(value: unknown): unknown {
   }
 }
 
+/** Replaces everything that is not a short and simple value by its text. */
+function plain(value: unknown): unknown {
+  return value === null || typeof value === 'boolean' || Number.isFinite(value)
+    ? value
+    : printable(value).slice(0, 500);
+}
+
+function isError(value: unknown): value is Error {
+  return attempt(() => value instanceof Error, false);
+}
+
+function read(holder: object, name: string): unknown {
+  return attempt(() => (holder as Record<string, unknown>)[name], unreadable);
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : printable(value);
+}
+
 function printable(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const json = attempt(() => JSON.stringify(value) as string | undefined, undefined);
+  return (
+    json ??
+    attempt(
+      () => String(value),
+      attempt(() => Object.prototype.toString.call(value), unreadable),
+    )
+  );
+}
+
+/** Shown for a value whose getter or proxy throws. */
+const unreadable = 'a value that cannot be read';
+
+function attempt<T>(action: () => T, otherwise: T): T {
   try {
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? String(value));
+    return action();
   } catch {
-    return Object.prototype.toString.call(value);
-  }
-}
-
-/** Recreates an error of the worker. Errors of this library keep their class. */
-export function reviveError(data: unknown): Error {
-  const error = fromErrorData(data);
-  if (error.name === 'SerializationError') return new SerializationError(error.message, { cause: error });
-  if (error.name === 'UnknownMessageError') return new UnknownMessageError(error.message, { cause: error });
-  return error;
-}
-
-/** Sends a thrown value to the other side. If it cannot be serialized, sends an error that says so. */
-export function sendError(thrown: unknown, send: (data: ErrorData) => void): void {
-  try {
-    send(toErrorData(thrown));
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    send(toErrorData(new SerializationError(`An error could not be sent: ${why}`)));
+    return otherwise;
   }
 }

@@ -1,6 +1,7 @@
 import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
+import { messageOf, unsendable } from './error-data.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
 import { copyOfView } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
@@ -217,12 +218,6 @@ function v8(): typeof v8Module {
   return process.getBuiltinModule('node:v8');
 }
 
-function unsendable(error: unknown): SerializationError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`The value cannot be sent: ${why}`, { cause: error });
-}
-
 function unreadable(error: unknown): SerializationError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`A frame cannot be read: ${why}`, { cause: error });
+  return new SerializationError(`A frame cannot be read: ${messageOf(error)}`, { cause: error });
 }

@@ -1,5 +1,6 @@
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
+import { asError } from './error-data.js';
 import { decodeFrame } from './frame-codec.js';
 import type { WireMessage } from '../../types/wire-message.js';
 
@@ -58,7 +59,7 @@ export class FrameReader {
       }
     } catch (error) {
       this.#broken = true;
-      this.#options.onMalformed(error instanceof Error ? error : new Error(String(error)));
+      this.#options.onMalformed(asError(error));
     }
     return this.#messages;
   }

@@ -1,5 +1,5 @@
-import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
+import { unsendable } from './error-data.js';
 import { encodeText } from './frame-codec.js';
 import { withOwnBytes } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
@@ -126,11 +126,6 @@ function pack(
 
 function unpack(message: WireMessage, serializer: Serializer): WireMessage {
   return replaceValue(message, (value) => serializer.deserialize(value as Uint8Array));
-}
-
-function unsendable(error: unknown): SerializationError {
-  const why = error instanceof Error ? error.message : String(error);
-  return new SerializationError(`The value cannot be sent: ${why}`, { cause: error });
 }
 
 function replaceValue(message: WireMessage, change: (value: unknown) => unknown): WireMessage {

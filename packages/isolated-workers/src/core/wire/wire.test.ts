@@ -2,7 +2,8 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SerializationError } from '../../types/errors.js';
+import { SerializationError, UnknownMessageError } from '../../types/errors.js';
+import { hostileValues } from '../odd-values.test.fixture.js';
 import { fromErrorData, sendError } from './error-data.js';
 import { FrameStream } from './frame-stream.js';
 import { kind, type WireMessage } from '../../types/wire-message.js';
@@ -199,6 +200,50 @@ describe('errors as data', () => {
         expect(back.stack).toBe(error.stack);
       }),
     );
+  });
+
+  it.each(['SerializationError', 'UnknownMessageError', 'TypeError'])(
+    'keep code, cause and properties of an error of the user that is named %s',
+    (name) => {
+      const error = Object.assign(new Error('mine', { cause: new Error('why') }), { code: 'E_MINE', line: 7, name });
+      const back = received(error);
+      expect(back).toMatchObject({ name, message: 'mine', code: 'E_MINE', line: 7, stack: error.stack });
+      expect(back.cause).toMatchObject({ message: 'why' });
+      expect(back).not.toBeInstanceOf(SerializationError);
+    },
+  );
+
+  it('keep the class of the errors of this library, and their properties', () => {
+    const error = Object.assign(new SerializationError('too large', { cause: new RangeError('why') }), { bytes: 7 });
+    const back = received(error);
+    expect(back).toBeInstanceOf(SerializationError);
+    expect(back).toMatchObject({ code: 'ERR_SERIALIZATION', bytes: 7, stack: error.stack });
+    expect(back.cause).toBeInstanceOf(RangeError);
+    expect(received(new UnknownMessageError('none'))).toBeInstanceOf(UnknownMessageError);
+  });
+
+  it('have texts instead of values that the serializer refuses, and are not lost with them', () => {
+    const error = Object.assign(new TypeError('bad', { cause: new Error('why') }), { code: 'E', count: 1n, at: [1] });
+    let back = new Error('nothing was sent');
+    sendError(error, (data) => {
+      back = fromErrorData(JSON.parse(JSON.stringify(data)));
+    });
+    expect(back).toBeInstanceOf(TypeError);
+    expect(back).toMatchObject({ message: 'bad', code: 'E', count: '1', at: '[1]', cause: { message: 'why' } });
+  });
+
+  it('never throw, whatever their properties do', () => {
+    const trap = (): never => {
+      throw new Error('sprung');
+    };
+    const names = ['name', 'message', 'stack', 'cause', 'errors', 'code'];
+    const trapped = names.map((name) =>
+      Object.defineProperty(new AggregateError([]), name, { get: trap, enumerable: true }),
+    );
+    const odd = names.map((name) => Object.defineProperty(new AggregateError([]), name, { value: Symbol('odd') }));
+    const traps = { get: trap, has: trap, ownKeys: trap, getOwnPropertyDescriptor: trap };
+    for (const thrown of [...trapped, ...odd, new Proxy(new Error('inside'), traps), ...Object.values(hostileValues)])
+      expect(received(thrown)).toBeInstanceOf(Error);
   });
 
   it('make an error of anything that is thrown', () => {

@@ -5,6 +5,7 @@ import { hadStartedBy, journalBytes, threadDataKey } from '../../launch/launch-p
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
+import { asError, messageOf } from '../../wire/error-data.js';
 import { withOwnBytes } from '../../wire/own-bytes.js';
 import { PortQueue } from '../../wire/port-queue.js';
 import { unsendableData } from '../../launch/worker-data.js';
@@ -67,7 +68,8 @@ class ThreadConnection implements Connection {
         this.#unreadable(error);
       }
     });
-    worker.on('error', (error) => (this.#failure ??= error));
+    // Any value that the thread threw and did not catch.
+    worker.on('error', (thrown: unknown) => (this.#failure ??= asError(thrown)));
     worker.on('messageerror', (error) => this.#unreadable(error));
     worker.stderr.on('data', (chunk: Buffer) => {
       this.#stderr.add(chunk);
@@ -115,8 +117,7 @@ class ThreadConnection implements Connection {
   }
 
   #unreadable(error: unknown): void {
-    const why = error instanceof Error ? error.message : String(error);
-    this.#failure ??= new SerializationError(`A message cannot be read: ${why}`, { cause: error });
+    this.#failure ??= new SerializationError(`A message cannot be read: ${messageOf(error)}`, { cause: error });
     this.kill();
   }
 

@@ -1,4 +1,4 @@
-// For both sides of a test about bytes: values with views of a part of a buffer, and what is visible beside the views.
+// Values for both sides of a test, host and worker.
 const pool = Uint8Array.from({ length: 64 }, (_, index) => index);
 
 /** Views of a part of a buffer, alone and nested: in values that are sent as JSON, and in others that are cloned. */
@@ -26,3 +26,32 @@ export function foreignBytes(value: unknown): number {
       : [value instanceof Error && value.cause, ...Object.values(value)];
   return children.reduce<number>((sum, child) => sum + foreignBytes(child), 0);
 }
+
+const { proxy: revoked, revoke } = Proxy.revocable({}, {});
+revoke();
+
+function withGetter(name: string, thrown: unknown): object {
+  return Object.defineProperty({}, name, {
+    enumerable: true,
+    get() {
+      throw thrown;
+    },
+  });
+}
+
+/** Values that throw when they are looked at, by name. */
+export const hostileValues: Readonly<Record<string, unknown>> = {
+  revoked,
+  'revoked inside': { deep: [new Date(0), revoked] },
+  'almost a promise': withGetter('then', new Error('sprung')),
+  'throws a revoked proxy': withGetter('property', revoked),
+  'throws what has no text': withGetter('property', { toString: 5, toJSON: () => revoked }),
+  'without a prototype': new Proxy(
+    {},
+    {
+      getPrototypeOf() {
+        throw new Error('sprung');
+      },
+    },
+  ),
+};
