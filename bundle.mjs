@@ -1,5 +1,5 @@
 // What must start fast is one file: every module that Node has to find and read costs a start about a millisecond.
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 
@@ -57,6 +57,7 @@ const upPrograms = Object.fromEntries(
 async function isolatedWorkers(entryPoints, options = {}) {
   const { outputFiles } = await build({
     ...shared,
+    sourcemap: false, // it is installed without its sources
     format: 'esm',
     entryPoints: entryPoints.map((entry) => `packages/isolated-workers/dist/${entry}.js`),
     outbase: 'packages/isolated-workers/dist',
@@ -66,7 +67,7 @@ async function isolatedWorkers(entryPoints, options = {}) {
   });
   for (const { path: file, text } of outputFiles) {
     mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, file.endsWith('.js') ? withoutFacades(text) : text);
+    writeFileSync(file, withoutFacades(text));
   }
 }
 /**
@@ -83,6 +84,12 @@ const driversOfRoot = {
   name: 'drivers-of-root',
   setup: ({ onResolve }) => onResolve({ filter: /\/host\.js$/ }, () => ({ path: '../index.js', external: true })),
 };
+// The tarball has all declarations, and the compiler leaves those of sources that are gone.
+for (const file of readdirSync('packages/isolated-workers/dist', { recursive: true })) {
+  const [, module] = /^(.+)\.d\.ts$/.exec(file) ?? [];
+  const isStale = module && !existsSync(`packages/isolated-workers/src/${module}.ts`);
+  if (isStale) rmSync(`packages/isolated-workers/dist/${file}`);
+}
 rmSync('packages/isolated-workers/dist/bundle', { recursive: true, force: true });
 // First: apps that use the package are bundled from its entry points.
 await Promise.all([

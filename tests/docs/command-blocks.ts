@@ -30,7 +30,6 @@ export const executedDocuments: readonly string[] = [
 export const reasonsNotToRun: Readonly<Record<string, (commands: string) => boolean>> = {
   'it runs the tests themselves': (commands) => /^npm (?:ci && npm )?test$|vitest run/m.test(commands),
   'it measures for minutes': (commands) => /npm run (?:bench|chaos):/.test(commands),
-  'the package is not published yet': (commands) => /^npm install [a-z-]+$/m.test(commands.trim()),
   'it needs a PostgreSQL of yours': (commands) => commands.includes('DATABASE_URL=postgres://'),
   'a host starts it, with a port that it chose': (commands) => commands.includes('PORT'),
   'it needs another machine': (commands) => /<[a-z-]+>|HOST/.test(commands),

@@ -107,6 +107,7 @@ import {
   watchedSourceStates,
 } from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from '@drover/isolated-workers';
+import { apiPage } from './api-page.js';
 import { scalingPage } from './scaling-page.js';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
@@ -119,6 +120,8 @@ export const documents: Readonly<Record<string, () => string>> = {
   'docs/scaling.md': () => page('Scaling', ...scalingPage()),
   'docs/states.md': states,
   'docs/topics.md': topicList,
+  'packages/isolated-workers/docs/api.md': () =>
+    page('API of @drover/isolated-workers', ...apiPage('packages/isolated-workers')),
 };
 
 function page(title: string, ...paragraphs: readonly string[]): string {
