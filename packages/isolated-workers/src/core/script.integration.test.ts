@@ -20,7 +20,7 @@ async function installTsx(directory: string): Promise<void> {
   const files = {
     'strip-types.mjs': loader,
     'loader.mjs':
-      "import { isMainThread } from 'node:worker_threads';\nif (isMainThread) await import('./strip-types.mjs');",
+      "import { isMainThread } from 'node:worker_threads';\nconst own = './strip-types.mjs';\nif (isMainThread) await import(own);",
     'api.mjs': loader
       .replace('{ register }', '{ register as add }')
       .replace('\nregister(', '\nexport const register = () => add('),
