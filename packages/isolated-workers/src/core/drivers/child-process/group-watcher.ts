@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import { UnsupportedOptionError, WorkerUnavailableError } from '../../../types/errors.js';
+import { UnsupportedOptionError } from '../../../types/errors.js';
 
 /** A watcher that lived shorter than this is replaced after this delay, so that a broken one does not spin. */
 const restartMs = 200;
@@ -102,13 +102,11 @@ export class GroupWatcher {
   }
 
   #open(): ChildProcess {
+    const failure = new Error('The process that ends orphaned workers could not be started');
     const watcher =
-      (this.#hasShell ? this.#spawn(this.#shell, ['-c', shellProgram, 'sh', this.token]) : undefined) ??
-      this.#spawn(process.execPath, ['-e', nodeProgram]);
-    if (!watcher)
-      throw new WorkerUnavailableError(
-        'The process that ends orphaned workers could not be started. Check the limits of processes and open files.',
-      );
+      (this.#hasShell ? this.#spawn(this.#shell, ['-c', shellProgram, 'sh', this.token], failure) : undefined) ??
+      this.#spawn(process.execPath, ['-e', nodeProgram], failure);
+    if (!watcher) throw failure;
     const startedMs = performance.now();
     watcher.once('exit', (code) => {
       if (this.#watcher !== watcher) return;
@@ -134,8 +132,8 @@ export class GroupWatcher {
     this.#restart.unref();
   }
 
-  /** Returns undefined when there is no such program, or no room for another process. */
-  #spawn(program: string, argv: readonly string[]): ChildProcess | undefined {
+  /** Returns undefined when there is no such program, or no room for another process. `failure` gets the reason. */
+  #spawn(program: string, argv: readonly string[], failure: Error): ChildProcess | undefined {
     const { PATH } = process.env;
     const { spawn } = process.getBuiltinModule('node:child_process');
     const watcher = spawn(program, argv, {
@@ -144,7 +142,8 @@ export class GroupWatcher {
       stdio: ['pipe', 'ignore', 'ignore'],
       detached: true, // not in the group that a terminal or a supervisor interrupts
     });
-    watcher.once('error', () => undefined);
+    // Node reports it in the next tick, which is before the end of the worker that was not started is reported.
+    watcher.once('error', (cause: NodeJS.ErrnoException) => Object.assign(failure, { cause, code: cause.code }));
     if (watcher.pid === undefined) return undefined;
     watcher.unref();
     watcher.stdin?.on('error', () => undefined); // its end is reported as well
