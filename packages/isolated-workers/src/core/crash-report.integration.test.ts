@@ -1,8 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { isAlive } from '@drover/testkit';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { WorkerCrashedError, WorkerUnavailableError } from '../types/errors.js';
 import { drivers, failureOf, fixture, workerBench } from './test-bench.test.fixture.js';
 
 const { open } = workerBench();
+afterEach(() => void vi.useRealTimers());
 
 describe.each(drivers)('$name: an error that ends a worker', ({ driver }) => {
   it('is in the message of its request with its stack, and is the cause, as long as there is no other worker', async () => {
@@ -33,4 +35,18 @@ describe.each(drivers)('$name: an error that ends a worker', ({ driver }) => {
     expect(error).toMatchObject({ exitCode: 1, signal: null, cause: { message: 'this script is broken' } });
     expect(error['stderr']).toContain('this script is broken');
   });
+});
+
+it('the end of a process is reported with all that it printed, without a wait for a grandchild that has its pipes', async () => {
+  const worker = await open();
+  const grandchild = (await worker.send('grandchild', { detached: true, thenDie: false })) as number;
+  try {
+    await worker.send('say', 'x'.repeat(100_000));
+    vi.useFakeTimers({ toFake: ['setTimeout'] }); // a wait would never end
+    const crash = await failureOf(worker.send('throwLater', 'out of place'));
+    expect(crash).toMatchObject({ exitCode: 1, cause: { message: 'out of place' } });
+    expect(isAlive(grandchild)).toBe(true);
+  } finally {
+    process.kill(grandchild, 'SIGKILL');
+  }
 });

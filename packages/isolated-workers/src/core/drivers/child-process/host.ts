@@ -13,8 +13,8 @@ import { FrameStream } from '../../wire/frame-stream.js';
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { packWorkerData } from '../../launch/worker-data.js';
 
-/** How long to wait after the exit event for pipes that a grandchild may hold open. */
-const pipesMs = 50;
+/** Turns of the event loop without a message from an ended worker, after which all it wrote has been read. */
+const quietTurns = 2;
 /** How long to wait after the wire closed for the exit event. */
 const exitMs = 1_000;
 
@@ -157,6 +157,7 @@ class ProcessConnection implements Connection {
   }
 
   #listen(spec: ConnectSpec): void {
+    const { stderr } = this.#child;
     this.#child.once('error', (error) => {
       this.#failure ??= error;
       if (this.pid === undefined) this.#report();
@@ -168,13 +169,14 @@ class ProcessConnection implements Connection {
         killGroup(this.pid);
         watcher.remove(this.pid);
       }
-      this.#wait(pipesMs);
+      // What it wrote is in its pipes. Their end may never come: a grandchild may hold them open.
+      stderr?.resume();
+      this.#drain();
     });
     this.#child.once('close', () => this.#report());
-    const { stderr } = this.#child;
     stderr?.on('data', (chunk: Buffer) => {
       this.#stderr.add(chunk);
-      if (spec.stderr !== 'inherit' || process.stderr.write(chunk)) return;
+      if (spec.stderr !== 'inherit' || process.stderr.write(chunk) || this.#exit) return;
       // The reader of the host's stderr is slow: pause the worker's, so that nothing accumulates here.
       stderr.pause();
       process.stderr.once('drain', () => stderr.resume());
@@ -182,22 +184,17 @@ class ProcessConnection implements Connection {
   }
 
   #wireClosed(): void {
-    if (this.#exit === undefined) this.#wait(exitMs);
+    if (this.#exit !== undefined || this.#isReported) return;
+    this.#timer = setTimeout(() => this.#drain(), exitMs);
   }
 
-  /** Waits for the remaining end events, and reports the end if they do not arrive in time. */
-  #wait(ms: number): void {
-    if (this.#isReported) return;
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#drainWire(), ms);
-  }
-
-  /** Reads everything that has arrived before the end is reported: a busy host may be behind. */
-  #drainWire(): void {
+  /** Reads everything that has arrived, because a busy host may be behind, and then reports the end. */
+  #drain(quiet = 0): void {
     const before = this.#bytesRead;
     setImmediate(() => {
       if (this.#isReported) return;
-      if (this.#bytesRead !== before) return this.#drainWire();
+      if (this.#bytesRead !== before) return this.#drain();
+      if (quiet + 1 < quietTurns) return this.#drain(quiet + 1);
       this.kill();
       this.#report();
     });
