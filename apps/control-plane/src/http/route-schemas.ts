@@ -2,6 +2,7 @@ import serializers from '@fastify/fast-json-stringify-compiler';
 import { Ajv, type AnySchema, type ErrorObject } from 'ajv';
 import formatsPlugin from 'ajv-formats';
 import type { FastifySchemaCompiler, FastifySerializerCompiler } from 'fastify';
+import { withPlainUnions } from './plain-unions.js';
 import { dropUnsetFields } from './unset-fields.js';
 
 // Schemas are compiled at the first request of their route: all together take 0.7 s of CPU, and most routes are not called for hours.
@@ -10,7 +11,7 @@ const options = { removeAdditional: false, useDefaults: true, allErrors: false, 
 // JSON bodies have types: a string is never converted to a number. Paths and queries are text, so their values are.
 const strict = withFormats(new Ajv({ ...options, coerceTypes: false }));
 const coercing = withFormats(new Ajv({ ...options, coerceTypes: true }));
-const serializerOf = serializers.SerializerSelector()({}, {});
+const serializerOf = serializers.SerializerSelector()({}, { ajv: { code: options.code } });
 
 /** Returns a validator that compiles its schema when it is first used. */
 export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, httpPart }) => {
@@ -30,7 +31,7 @@ export const compileValidator: FastifySchemaCompiler<AnySchema> = ({ schema, htt
 
 /** Returns a serializer that compiles its schema when it is first used. It writes the declared properties, and no others. */
 export const compileSerializer: FastifySerializerCompiler<unknown> = ({ method, url, httpStatus = '200', schema }) => {
-  const compiled = whenFirstUsed(() => serializerOf({ method, url, httpStatus, schema }));
+  const compiled = whenFirstUsed(() => serializerOf({ method, url, httpStatus, schema: withPlainUnions(schema) }));
   return (data) => compiled()(data);
 };
 
