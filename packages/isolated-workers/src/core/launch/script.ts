@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { processVariable } from './launch-parameters.js';
 import { UnsupportedOptionError } from '../../types/errors.js';
 import type { ConnectSpec } from '../../types/driver.js';
 
@@ -89,7 +90,7 @@ function stripsTypes(): boolean {
 
 /**
  * Returns the environment of a worker. Undefined removes a variable, even one of the host: a thread would otherwise read the
- * text "undefined".
+ * text "undefined". The launch parameters of this process, if it is a worker that does not serve yet, are not for others.
  */
 export function workerEnvironment({
   env,
@@ -97,6 +98,6 @@ export function workerEnvironment({
 }: Pick<ConnectSpec, 'env' | 'inheritEnv'>): Record<string, string> {
   const all: Record<string, string> = {};
   for (const [name, value] of Object.entries(inheritEnv ? { ...process.env, ...env } : { ...env }))
-    if (value !== undefined) all[name] = value;
+    if (value !== undefined && name !== processVariable) all[name] = value;
   return all;
 }

@@ -21,23 +21,12 @@ interface ProcessFacts {
 
 /** Reads the launch parameters. */
 export function readWorkerLaunch(): WorkerLaunch {
-  // Parts of Node are loaded on demand throughout: each that a worker or a host does not need adds to its start time.
-  const { isMainThread, workerData } = process.getBuiltinModule('node:worker_threads');
-  const thread = isMainThread
-    ? undefined
-    : ((workerData as Record<string, unknown> | null)?.[threadDataKey] as
-        | (WorkerLaunch & { readonly journal: SharedArrayBuffer })
-        | undefined);
-  if (thread) {
-    const { journal } = thread;
-    return { ...thread, open: (serializer, events) => threadTransport({ serializer, journal }, events) };
-  }
   const text = process.env[processVariable];
-  if (text === undefined) {
-    throw new UnsupportedOptionError(
-      'startWorkerServer was called outside a worker. Pass this script to createWorker instead of running it.',
-    );
-  }
+  // Parts of Node are loaded on demand throughout: each that a worker or a host does not need adds to its start time.
+  return text === undefined ? threadLaunch() : processLaunch(text);
+}
+
+function processLaunch(text: string): WorkerLaunch {
   delete process.env[processVariable]; // child processes of a worker must not inherit it
   const facts = JSON.parse(text) as WorkerLaunch & PackedWorkerData['parameters'] & ProcessFacts;
   const { maxFrameBytes, hasJournal, workerDataBytes } = facts;
@@ -47,4 +36,20 @@ export function readWorkerLaunch(): WorkerLaunch {
     workerData: data,
     open: (serializer, events) => processTransport({ serializer, maxFrameBytes, hasJournal }, events),
   };
+}
+
+function threadLaunch(): WorkerLaunch {
+  const { isMainThread, workerData } = process.getBuiltinModule('node:worker_threads');
+  const thread = isMainThread
+    ? undefined
+    : ((workerData as Record<string, unknown> | null)?.[threadDataKey] as
+        | (WorkerLaunch & { readonly journal: SharedArrayBuffer })
+        | undefined);
+  if (!thread) {
+    throw new UnsupportedOptionError(
+      'startWorkerServer was called outside a worker. Pass this script to createWorker instead of running it.',
+    );
+  }
+  const { journal } = thread;
+  return { ...thread, open: (serializer, events) => threadTransport({ serializer, journal }, events) };
 }
