@@ -108,7 +108,7 @@ export function sendError(thrown: unknown, send: (data: ErrorData) => void): voi
   try {
     send(toErrorData(thrown, plain));
   } catch (error) {
-    send(toErrorData(new SerializationError(`An error could not be sent: ${messageOf(error)}`), plain));
+    send(toErrorData(new SerializationError(`An error could not be sent: ${thrownMessage(error)}`), plain));
   }
 }
 
@@ -119,11 +119,11 @@ export function asError(thrown: unknown): Error {
 
 /** Wraps the error of a serializer for a value that it refuses. */
 export function unsendable(error: unknown, what = 'The value'): SerializationError {
-  return new SerializationError(`${what} cannot be sent: ${messageOf(error)}`, { cause: error });
+  return new SerializationError(`${what} cannot be sent: ${thrownMessage(error)}`, { cause: error });
 }
 
 /** Returns the message of a thrown value. Never throws. */
-export function messageOf(thrown: unknown): string {
+export function thrownMessage(thrown: unknown): string {
   return isError(thrown) ? textOf(read(thrown, 'message')) : printable(thrown);
 }
 

@@ -1,7 +1,7 @@
 import type * as v8Module from 'node:v8';
 import { SerializationError } from '../../types/errors.js';
 import type { Serializer } from '../../types/messages.js';
-import { messageOf, unsendable } from './error-data.js';
+import { thrownMessage, unsendable } from './error-data.js';
 import { isPlainText, notPlain, putBack, toPlain, type Segment } from './plain-value.js';
 import { copyOfView } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
@@ -219,5 +219,5 @@ function v8(): typeof v8Module {
 }
 
 function unreadable(error: unknown): SerializationError {
-  return new SerializationError(`A frame cannot be read: ${messageOf(error)}`, { cause: error });
+  return new SerializationError(`A frame cannot be read: ${thrownMessage(error)}`, { cause: error });
 }

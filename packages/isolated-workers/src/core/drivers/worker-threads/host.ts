@@ -5,7 +5,7 @@ import { hadStartedBy, journalBytes, threadDataKey } from '../../launch/launch-p
 import { inheritedExecArgv, typeScriptArguments, workerEnvironment } from '../../launch/script.js';
 import { StderrTail } from '../../launch/stderr-tail.js';
 import { kind, type ToHost, type ToWorker } from '../../../types/wire-message.js';
-import { asError, messageOf } from '../../wire/error-data.js';
+import { asError, thrownMessage } from '../../wire/error-data.js';
 import { withOwnBytes } from '../../wire/own-bytes.js';
 import { PortQueue } from '../../wire/port-queue.js';
 import { unsendableData } from '../../launch/worker-data.js';
@@ -117,7 +117,7 @@ class ThreadConnection implements Connection {
   }
 
   #unreadable(error: unknown): void {
-    this.#failure ??= new SerializationError(`A message cannot be read: ${messageOf(error)}`, { cause: error });
+    this.#failure ??= new SerializationError(`A message cannot be read: ${thrownMessage(error)}`, { cause: error });
     this.kill();
   }
 
