@@ -11,7 +11,13 @@ const names = ['orders', 'items', 'order-archive'];
 
 describe('collections on several workers', () => {
   const platform = sharedPlatform(async (directory, started) => {
-    const env = { DROVER_WORKER_HEARTBEAT_MS: '500', DROVER_WORKER_STALE_MS: '2500', DROVER_LOG_LEVEL: 'info' };
+    const env = {
+      DROVER_WORKER_HEARTBEAT_MS: '500',
+      DROVER_WORKER_STALE_MS: '2500',
+      DROVER_LOG_LEVEL: 'info',
+      // Every worker has requests in flight, also one that no collection prefers.
+      DROVER_GATEWAY_STICKY_REQUESTS: '1',
+    };
     const { up, ready } = await startPlatform(directory, { env });
     started(up);
     const api = await RecordsApi.of(ready);
@@ -179,13 +185,13 @@ describe('collections on several workers', () => {
         await eventually(async () => expect(await pool.servedBy(collection)).toContain('liar'));
       }
       const statuses: number[] = [];
-      // Ejected when most of twenty requests have failed; requests that went to it at the same time come on top.
+      // Reads that fail there go to another worker.
       await eventually(async () => {
         for (let batch = 0; batch < 20; batch += 1) statuses.push((await api.get('/api/orders?page[size]=1')).status);
         expect(statuses.slice(-20)).toEqual(Array.from({ length: 20 }, () => 200));
         expect(failing.answered()).toBeGreaterThan(0);
       });
-      expect(new Set(statuses)).toEqual(new Set(statuses.includes(500) ? [200, 500] : [200]));
+      expect(new Set(statuses)).toEqual(new Set([200]));
       expect(await pool.statusOf('liar')).toBe('READY');
     } finally {
       failing.stop();
