@@ -18,7 +18,7 @@ async function installTsx(directory: string): Promise<void> {
   await mkdir(folder, { recursive: true });
   const loader = await readFile(fixture('strip-types.mjs'), 'utf8');
   const files = {
-    'strip-types.js': loader,
+    'strip-types.mjs': loader,
     'loader.mjs':
       "import { isMainThread } from 'node:worker_threads';\nconst own = './strip-types.mjs';\nif (isMainThread) await import(own);",
     'api.mjs': loader
@@ -26,7 +26,6 @@ async function installTsx(directory: string): Promise<void> {
       .replace('\nregister(', '\nexport const register = () => add('),
     'api.cjs': "throw new Error('it does not find its own files')",
     'package.json': JSON.stringify({
-      type: 'module',
       exports: {
         '.': './loader.mjs',
         './package.json': './package.json',
