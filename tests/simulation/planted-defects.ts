@@ -46,9 +46,9 @@ export const plantedDefects: readonly PlantedDefect[] = [
   },
   {
     name: 'nothing is rebalanced',
-    file: `${assignments}/plan-assignments.js`,
-    find: 'if (!isOut(policy.tolerance))',
-    replace: 'if (isOut(0) || !isOut(0))',
+    file: `${assignments}/rebalancing-moves.js`,
+    find: 'for (; budget > 0; budget -= 1)',
+    replace: 'for (; budget > 1e9; budget -= 1)',
   },
   {
     name: 'a route leads to what is being prepared',

@@ -62,7 +62,7 @@ export interface AssignmentPolicy {
 
 export const defaultAssignmentPolicy: AssignmentPolicy = {
   tolerance: 0.1,
-  settled: 0.05,
+  settled: 0.06,
   movingShare: 0.05,
   restMs: 300_000,
   replicaLoad: 500,

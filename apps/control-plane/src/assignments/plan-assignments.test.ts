@@ -50,6 +50,41 @@ describe('assignments of a pool', () => {
     expect(pool.low()).toBeGreaterThan(0.9);
   });
 
+  it.each([
+    { workers: 4, collections: 80, replicas: 1, spread: 0 },
+    { workers: 9, collections: 200, replicas: 2, spread: 0 },
+    { workers: 6, collections: 150, replicas: 2, spread: 4 },
+    { workers: 12, collections: 400, replicas: 1, spread: 4 },
+  ])('move within 5 % of the least that losses, joins, leaves and growing load need: %o', (pools) => {
+    const { workers, collections, replicas, spread } = pools;
+    for (const seed of [1, 2]) {
+      const random = seededRandomness(seed);
+      const loads = Array.from({ length: collections }, () => 10 * (1 + spread * random.fraction()));
+      const pool = new PlannedPool(workers, loads, replicas);
+      pool.settle();
+      const settleWithin = (forced: number): void => {
+        // Whole moves: each worker that is out of balance may cost one more.
+        const { moves, out } = pool.leastMoves();
+        const most = Math.max(forced, moves) * 1.05 + (forced > 0 ? 0 : out);
+        expect(pool.settle()).toBeLessThanOrEqual(most);
+        expect(pool.leastMoves().out).toBe(0);
+      };
+      const heldBy = (id: string): number => pool.assignments.filter(({ workerId }) => workerId === id).length;
+      const lost = heldBy('w1');
+      pool.change('w1', { status: 'OFFLINE' });
+      settleWithin(lost);
+      pool.workers.push(worker('joined'));
+      settleWithin(0);
+      const left = heldBy('w2');
+      pool.change('w2', { status: 'DRAINING' });
+      settleWithin(left);
+      pool.collections = pool.collections.map((one) =>
+        random.fraction() < 0.2 ? { ...one, load: one.load * (1 + 3 * random.fraction()) } : one,
+      );
+      settleWithin(0);
+    }
+  });
+
   it('all move about once when every worker is replaced, one after the other', () => {
     const pool = new PlannedPool(12, zipfLoads(600));
     pool.settle();

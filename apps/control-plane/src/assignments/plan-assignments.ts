@@ -7,7 +7,16 @@ import type {
   WorkerFacts,
 } from './assignment-facts.js';
 import { bestWorker } from './best-worker.js';
-import { isOpen, poolState, type PlacedCollection, type PlannedWorker, type WorkerPoolState } from './pool-state.js';
+import {
+  append,
+  compareText,
+  isOpen,
+  poolState,
+  type PlacedCollection,
+  type PlannedWorker,
+  type WorkerPoolState,
+} from './pool-state.js';
+import { rebalancingMoves } from './rebalancing-moves.js';
 
 export interface AssignmentInput {
   readonly workers: readonly WorkerFacts[];
@@ -58,7 +67,7 @@ export function planAssignments(input: AssignmentInput, policy: AssignmentPolicy
     retire(state, stuck, steps);
     makeRoom(state, stuck, steps);
     giveUpFailing(state, policy, nowMs, steps);
-    rebalance(state, policy, nowMs, steps);
+    steps.assign.push(...rebalancingMoves(state, policy, nowMs));
   }
   drainForeign(current, known, poolOf, steps);
   return steps;
@@ -244,89 +253,6 @@ function retire(state: WorkerPoolState, stuck: ReadonlySet<PlacedCollection>, st
 const loadOf = ({ workers }: WorkerPoolState, { workerId }: AssignmentFacts): number =>
   workers.get(workerId)?.load ?? 0;
 
-interface Movable {
-  readonly collection: PlacedCollection;
-  readonly workerIds: ReadonlySet<string>;
-}
-
-/** Moves collections from workers with much load to workers with little, a few at a time, while that makes the pool more even. */
-function rebalance(state: WorkerPoolState, policy: AssignmentPolicy, nowMs: number, steps: Steps): void {
-  const ready = [...state.workers.values()].filter(({ facts }) => isOpen(facts));
-  if (ready.length < 2) return;
-  const mean = ready.reduce((sum, { load }) => sum + load, 0) / ready.length;
-  const isOut = (limit: number): boolean =>
-    ready.some(({ load }) => load > mean * (1 + limit) || load < mean * (1 - limit));
-  if (!isOut(policy.tolerance)) return;
-  const movable = movableByWorker(state, policy, nowMs);
-  const assignments = state.collections.reduce((sum, { kept }) => sum + kept.length, 0);
-  const moving = state.collections.filter(({ kept }) => kept.some(({ status }) => status !== 'READY')).length;
-  let budget = Math.max(2, Math.floor(assignments * policy.movingShare)) - moving;
-  const stuck = new Set<PlannedWorker>();
-  while (budget > 0 && isOut(policy.settled)) {
-    const open = ready.filter((worker) => !stuck.has(worker));
-    const source = open.reduce<PlannedWorker | undefined>((a, b) => (a && a.load >= b.load ? a : b), undefined);
-    if (!source || source.load <= mean) return;
-    const move = bestMove(source, ready, movable.get(source.facts.id) ?? []);
-    if (!move) {
-      stuck.add(source);
-      continue;
-    }
-    const { target, collection, index } = move;
-    movable.get(source.facts.id)?.splice(index, 1);
-    source.take(collection.facts, collection.share);
-    target.add(collection.facts, collection.share);
-    target.held += 1;
-    steps.assign.push({ collectionId: collection.facts.id, workerId: target.facts.id, replaces: source.facts.id });
-    budget -= 1;
-  }
-}
-
-/** The collections that may move, by the worker that they leave: each once in a plan, and only while all its replicas serve. */
-function movableByWorker(state: WorkerPoolState, { restMs }: AssignmentPolicy, nowMs: number): Map<string, Movable[]> {
-  const movable = new Map<string, Movable[]>();
-  for (const collection of state.collections) {
-    const { kept, leaving, wanted, excluded, failed } = collection;
-    const isSettled =
-      kept.length === wanted &&
-      leaving.length === 0 &&
-      kept.every(({ status, assignedAtMs }) => status === 'READY' && nowMs - assignedAtMs >= restMs);
-    if (!isSettled) continue;
-    const workerIds = new Set([...excluded, ...failed, ...kept.map(({ workerId }) => workerId)]);
-    // One replica of a collection moves at a time: the one on the worker with the most load.
-    const [first] = kept
-      .filter(({ isManual }) => !isManual)
-      .toSorted((a, b) => loadOf(state, b) - loadOf(state, a) || compareText(a.workerId, b.workerId));
-    if (first) append(movable, first.workerId, { collection, workerIds });
-  }
-  return movable;
-}
-
-/** The move from `source` that lessens the difference most; `undefined` if every move would only turn it round. */
-function bestMove(
-  source: PlannedWorker,
-  ready: readonly PlannedWorker[],
-  movable: readonly Movable[],
-): { readonly target: PlannedWorker; readonly collection: PlacedCollection; readonly index: number } | undefined {
-  const targets = ready.toSorted((a, b) => a.load - b.load || compareText(a.facts.id, b.facts.id));
-  for (const target of targets) {
-    const difference = source.load - target.load;
-    if (difference <= 0) return undefined;
-    let best: { target: PlannedWorker; collection: PlacedCollection; index: number } | undefined;
-    let bestDistance = Number.POSITIVE_INFINITY;
-    for (const [index, { collection, workerIds }] of movable.entries()) {
-      if (collection.share >= difference * 0.95) continue; // else the two would only change places
-      if (workerIds.has(target.facts.id) || !target.fits(collection.facts)) continue;
-      if (source.facts.tenantAffinity !== target.facts.tenantAffinity) continue; // affinity comes before load
-      const distance = Math.abs(collection.share - difference / 2);
-      if (distance >= bestDistance) continue;
-      bestDistance = distance;
-      best = { target, collection, index };
-    }
-    if (best) return best;
-  }
-  return undefined;
-}
-
 /** Drains assignments on workers of another pool once the collection is served in its own. */
 function drainForeign(
   current: ReadonlyMap<string, readonly AssignmentFacts[]>,
@@ -350,11 +276,3 @@ function byPool(collections: readonly CollectionFacts[]): Map<string, Collection
   for (const collection of collections) append(pools, collection.pool, collection);
   return pools;
 }
-
-function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
-}
-
-const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));

@@ -62,6 +62,36 @@ export class PlannedPool {
     return Math.min(...this.#loads()) / this.#mean();
   }
 
+  /**
+   * The moves that bring all workers inside the tolerance at the least, and how many workers are outside. A lower bound: workers with
+   * too much give their heaviest collections, or workers with too little get the heaviest that leave no other one with too little.
+   */
+  leastMoves(): { readonly moves: number; readonly out: number } {
+    const { tolerance, idleLoad } = defaultAssignmentPolicy;
+    const of = (workerId: string) => this.assignments.filter((one) => one.workerId === workerId);
+    const replicas = this.#replicas();
+    const shares = new Map(
+      this.collections.map(({ id, load }) => [id, Math.max(load, idleLoad) / (replicas.get(id) ?? 1)]),
+    );
+    const shareOf = ({ collectionId }: AssignmentFacts): number => shares.get(collectionId) ?? 0;
+    const ready = this.workers.filter(({ status }) => status === 'READY');
+    const loads = new Map(ready.map(({ id }) => [id, of(id).reduce((sum, one) => sum + shareOf(one), 0)]));
+    const mean = [...loads.values()].reduce((sum, load) => sum + load, 0) / ready.length;
+    const spare = new Map(
+      this.assignments
+        .filter((one) => shareOf(one) <= (loads.get(one.workerId) ?? 0) - mean * (1 - tolerance))
+        .map((one) => [one.collectionId, shareOf(one)]),
+    );
+    let [from, to, out] = [0, 0, 0];
+    for (const [id, load] of loads) {
+      const [above, below] = [load - mean * (1 + tolerance), mean * (1 - tolerance) - load];
+      if (above > 0) from += fewest(of(id).map(shareOf), above);
+      if (below > 0) to += fewest([...spare.values()], below);
+      out += Number(above > 0 || below > 0);
+    }
+    return { moves: Math.max(from, to), out };
+  }
+
   #round(): { readonly made: number } | undefined {
     this.#nowMs += defaultAssignmentPolicy.restMs;
     const { workers, collections, assignments } = this;
@@ -80,13 +110,29 @@ export class PlannedPool {
     return loads.reduce((sum, load) => sum + load, 0) / loads.length;
   }
 
-  #loads(): number[] {
+  #replicas(): ReadonlyMap<string, number> {
     const replicas = new Map<string, number>();
     for (const { collectionId } of this.assignments) replicas.set(collectionId, (replicas.get(collectionId) ?? 0) + 1);
+    return replicas;
+  }
+
+  #loads(): number[] {
+    const replicas = this.#replicas();
     const loadOf = new Map(this.collections.map(({ id, load }) => [id, load / (replicas.get(id) ?? 1)]));
     const loads = new Map(this.workers.filter(({ status }) => status === 'READY').map(({ id }) => [id, 0]));
     for (const { collectionId, workerId } of this.assignments)
       loads.set(workerId, (loads.get(workerId) ?? 0) + (loadOf.get(collectionId) ?? 0));
     return [...loads.values()];
   }
+}
+
+/** How many of the shares, the largest first, add up to at least `load`. */
+function fewest(shares: readonly number[], load: number): number {
+  let [count, sum] = [0, 0];
+  for (const share of shares.toSorted((a, b) => b - a)) {
+    if (sum >= load) return count;
+    sum += share;
+    count += 1;
+  }
+  return count;
 }

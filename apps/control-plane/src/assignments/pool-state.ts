@@ -185,3 +185,11 @@ function isReplaced({ workerId, assignedAtMs }: AssignmentFacts, own: readonly A
       replaces === workerId && status !== 'REMOVED' && status !== 'DRAINING' && madeAtMs >= assignedAtMs,
   );
 }
+
+export function append<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+export const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b));
