@@ -13,6 +13,19 @@ const maxContainers = 1_000_000;
 /** Marks values that JSON would change: dates, maps, undefined, cycles, and others that structured clone supports. */
 export const notPlain = Symbol('not plain');
 
+/** Objects with more properties are not flat. */
+const maxFlat = 10;
+
+/** True for a simple value, and for an object with few properties that are all simple. JSON and structured clone preserve it. */
+export function isFlat(value: unknown): boolean {
+  if (isSimple(value)) return true;
+  if (typeof value !== 'object' || Object.getPrototypeOf(value) !== Object.prototype) return false;
+  const object = value as Record<string, unknown>;
+  let properties = 0;
+  for (const name in object) if ((properties += 1) > maxFlat || !isSimple(object[name])) return false;
+  return true;
+}
+
 /** True when JSON preserves the value and it contains no long strings or bytes. */
 export function isPlainText(value: unknown): boolean {
   return isSimple(value) || visit(value, { extracted: undefined, containers: 0 }, 0) !== notPlain;
