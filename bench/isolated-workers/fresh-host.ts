@@ -14,7 +14,7 @@ async function bareThread(): Promise<void> {
 
 async function bareProcess(): Promise<void> {
   const { fork } = await import('node:child_process');
-  const child = fork(script('ipc'));
+  const child = fork(script('ipc'), { detached: true }); // as in raw.ts
   const answer = new Promise((resolve) => void child.once('message', resolve));
   child.send(0);
   await answer;
