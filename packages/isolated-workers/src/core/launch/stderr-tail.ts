@@ -16,9 +16,9 @@ export class StderrTail {
     if (this.#bytes > searchBytes * 2) this.#join();
   }
 
-  /** The error that ended the process, if it was printed. */
-  get thrown(): Error | undefined {
-    return this.#bytes === 0 ? undefined : thrownError(this.#join().toString('utf8'));
+  /** Returns the error that ended the process, if it was printed. */
+  thrown(endedByItself: boolean): Error | undefined {
+    return this.#bytes === 0 ? undefined : thrownError(this.#join().toString('utf8'), endedByItself);
   }
 
   /** Returns the last 4 KiB. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { StderrTail } from './stderr-tail.js';
-import { thrownError } from './thrown-error.js';
+import { thrownError as readError } from './thrown-error.js';
 
+const thrownError = (stderr: string): Error | undefined => readError(stderr, true);
 const frames = '    at work (file:///app/worker.mjs:3:9)\n    at run (node:internal/timers:581:17)';
 const end = '\n\nNode.js v20.20.2\n';
 
@@ -67,15 +68,22 @@ describe('the error that ended a process', () => {
     expect(thrownError('')).toBeUndefined();
   });
 
+  it('is not an error that was printed last by a process that was killed', () => {
+    const output = `Error: handled\n${frames}\n`;
+    expect(readError(output, true)).toBeInstanceOf(Error);
+    expect(readError(output, false)).toBeUndefined();
+    expect(readError(report(`Error: boom\n${frames}`), false)).toMatchObject({ message: 'boom' });
+  });
+
   it('is found although its properties are longer than what is kept for the caller', () => {
     const tail = new StderrTail();
     const properties = `  body: '${'x'.repeat(10_000)}'`;
     for (const part of report(`Error: boom\n${frames} {\n${properties}\n}`).match(/[^]{1,1000}/g) ?? [])
       tail.add(Buffer.from(part));
-    expect(tail.thrown).toMatchObject({ message: 'boom' });
+    expect(tail.thrown(true)).toMatchObject({ message: 'boom' });
     expect(tail.toString()).toHaveLength(4_096);
     for (let line = 0; line < 100; line += 1) tail.add(Buffer.from(`${'y'.repeat(999)}\n`));
-    expect(tail.thrown).toBeUndefined();
+    expect(tail.thrown(true)).toBeUndefined();
     expect(tail.toString()).toHaveLength(4_096);
   });
 });

@@ -13,16 +13,17 @@ const headline = /^(?:Uncaught )?([A-Za-z_$][\w$.]*)(?: \[(\w+)\])?(?:: ([\s\S]*
 
 /**
  * Returns the error that ended a process, from its standard error: Node's report of an uncaught error, the message of a fatal
- * error of V8, or an error that was printed last, as programs do that handle uncaught errors themselves. Undefined if there is
- * none.
+ * error of V8, or, if it ended by itself with a failure, an error that was printed last: programs that handle uncaught errors do
+ * that. One that was killed from outside may have printed an error that it had survived. Undefined if there is none.
  */
-export function thrownError(stderr: string): Error | undefined {
+export function thrownError(stderr: string, endedByItself: boolean): Error | undefined {
   const lines = stripVTControlCharacters(stderr).trimEnd().split(/\r?\n/);
   const end = lines.findLastIndex((line) => endOfReport.test(line));
   if (end >= 0) return reportedError(lines.slice(0, end));
   const message = lines.findLast((line) => fatal.test(line));
   if (message !== undefined) return errorOf([message], []);
-  return frame.test(lines.at(-1) ?? '') || lines.at(-1) === '}' ? printedError(lines) : undefined;
+  const last = lines.at(-1) ?? '';
+  return endedByItself && (frame.test(last) || last === '}') ? printedError(lines) : undefined;
 }
 
 /** Reads a report: the position, the source line, a caret below it, and then the error as `util.inspect` prints it. */

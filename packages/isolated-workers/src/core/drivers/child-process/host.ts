@@ -220,7 +220,7 @@ class ProcessConnection implements Connection {
       exitCode: code,
       signal,
       stderr,
-      thrown: this.#stderr.thrown,
+      thrown: this.#stderr.thrown(code !== null && code !== 0),
       outOfMemory: /heap out of memory|Allocation failed/.test(stderr),
       uptimeMs: performance.now() - this.#startedMs,
     });

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { fixture } from '../../test-bench.test.fixture.js';
 
 it('a host without free file descriptors survives the end of its workers, and starts others when it has some', async () => {
-  const limited = 'ulimit -n 64 && exec "$0" "$1"';
+  const limited = 'ulimit -n 128 && exec "$0" "$1"';
   const host = new Child('/bin/sh', ['-c', limited, process.execPath, fixture('exhausted-host.mjs')]);
   try {
     const exit = await host.exited;
