@@ -70,7 +70,9 @@ describe('the package, installed from its tarball into an empty project without 
 
   it('has its licence and documents, and neither tests nor source maps nor names of them', () => {
     const files = filesBelow(installed);
-    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'docs/api.md', 'dist/bundle/worker.js']));
+    expect(files).toEqual(
+      expect.arrayContaining(['LICENSE', 'README.md', 'docs/api.md', 'docs/migration.md', 'dist/bundle/worker.js']),
+    );
     expect(files.filter((file) => /\.test\.|\.map$|tsbuildinfo|^(?:src|fixtures)\//.test(file))).toEqual([]);
     const scripts = files.filter((file) => file.endsWith('.js') || file.endsWith('.d.ts'));
     const mapped = scripts.filter((file) => readFileSync(path.join(installed, file), 'utf8').includes('sourceMapping'));
