@@ -79,10 +79,13 @@ describe('a view of a part of a buffer', () => {
   });
 });
 
-it('a value without such views is returned itself, whole buffers and shared parts included', () => {
+it('a value without such views is returned itself, whole buffers, shared parts and cycles included', () => {
   const whole = new Float64Array(4);
   const value = [{ whole, buffer: whole.buffer, at: new Date(0) }, new Map([[1, new Set([whole])]]), 'text', null];
   expect(withOwnBytes(value)).toBe(value);
+  const ring = { value, self: undefined as unknown };
+  ring.self = ring;
+  expect(withOwnBytes(ring)).toBe(ring);
 });
 
 it('any other value is rebuilt as structured clone would do it', () => {
