@@ -5,7 +5,8 @@ const sources = ['packages/*/src', 'apps/*/src', 'tests/simulation'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
 const stories = [...sources, 'apps/*/test'].map((folder) => `${folder}/**/*.story.test.ts`);
-const cores = availableParallelism();
+/** Files that start processes, databases and sockets wait for them a third of their time: one more than there are cores. */
+const waitingFiles = availableParallelism() + 1;
 
 /** Node loads other packages as they are built; transformed by Vite they would take a third of the CPU of an integration test. */
 const server = { deps: { external: [/\/dist\//] } };
@@ -35,14 +36,13 @@ export default defineConfig({
           pool: 'threads',
         },
       },
-      // Real databases, sockets and child processes. Much of the time is waiting, so one core still runs two files. Files that share a
-      // process load our packages once.
+      // Real databases, sockets and child processes. Files that share a process load our packages once.
       {
         test: {
           name: 'integration',
           server,
           isolate: false,
-          maxWorkers: Math.max(2, cores),
+          maxWorkers: waitingFiles,
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
           exclude: stories,
@@ -57,7 +57,7 @@ export default defineConfig({
         test: {
           name: 'e2e',
           server,
-          maxWorkers: Math.max(2, cores), // as above: projects of one group share their workers
+          maxWorkers: waitingFiles, // as above: projects of one group share their workers
           sequence: { groupOrder: 1 },
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
@@ -65,13 +65,12 @@ export default defineConfig({
           hookTimeout: 120_000,
         },
       },
-      // The same platform over minutes: killed, restarted, frozen, cloned and built anew. Each file runs several processes, which wait
-      // for each other more than half of the time.
+      // The same platform over minutes: killed, restarted, frozen, cloned and built anew.
       {
         test: {
           name: 'stories',
           server,
-          maxWorkers: Math.max(2, cores),
+          maxWorkers: waitingFiles,
           sequence: { groupOrder: 2 },
           include: [...stories, 'tests/stories/**/*.test.ts'],
           globalSetup: './tests/setup/postgres.ts',
