@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { createObserve, step, type Lifecycle, type ProcessIo } from '@drover/service-kit';
@@ -7,7 +8,7 @@ import type { GatewayConfig } from './config.js';
 import { CollectionEndpoints } from './endpoints/collection-endpoints.js';
 import { EndpointWatch } from './endpoints/endpoint-watch.js';
 import { collectionFrontMetrics, collectionFrontReaders } from './observations.js';
-import { defaultEndpointPolicy } from './picking/endpoint.js';
+import { defaultEndpointPolicy, stickyRequestsFor } from './picking/endpoint.js';
 import { CollectionRoutes } from './routes/collection-routes.js';
 
 export interface CollectionFrontParts extends Pick<CollectionProxyOptions, 'authenticator' | 'functions'> {
@@ -25,8 +26,11 @@ export function composeCollectionFront(
 ): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
   const observe = createObserve(collectionFrontReaders, sinks);
   const names = new CollectionNames({ database, bus, ...(onNames && { onChange: onNames }) });
-  const { maxWorkerRequests: maxInFlight, stickyRequests } = config;
-  const policy = { ...defaultEndpointPolicy, maxInFlight, stickyRequests };
+  const policy = {
+    ...defaultEndpointPolicy,
+    maxInFlight: config.maxWorkerRequests,
+    stickyRequests: config.stickyRequests || stickyRequestsFor(availableParallelism()),
+  };
   const watch = new EndpointWatch({ clock, timeoutMs: config.responseTimeoutMs });
   const endpoints = new CollectionEndpoints({
     policy,

@@ -12,7 +12,6 @@ import {
   type Configuration,
   type Environment,
 } from '@drover/service-kit';
-import { defaultEndpointPolicy } from './picking/endpoint.js';
 
 export const gatewayVariables = {
   runtimeUrl: optionalUrl('DROVER_RUNTIME_URL', {
@@ -64,11 +63,11 @@ export const gatewayVariables = {
     about: 'Requests that may be in flight to one collection worker; more are answered with 503 at once.',
   }),
   stickyRequests: integer('DROVER_GATEWAY_STICKY_REQUESTS', {
-    min: 1,
+    min: 0,
     max: 100_000,
-    default: defaultEndpointPolicy.stickyRequests,
+    default: 0,
     about:
-      'Requests that the preferred worker of a collection may have in flight beyond another one before that one gets some. Together they cost less CPU time. Lower it where workers have cores to spare.',
+      'Requests that the preferred worker of a collection may have in flight beyond another one before that one gets some: together they cost less CPU time. 0: 32 on machines with one or two cores, which the workers share, and 8 on larger ones, where a second worker has a core of its own.',
   }),
 };
 

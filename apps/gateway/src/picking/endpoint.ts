@@ -43,6 +43,11 @@ export const defaultEndpointPolicy: EndpointPolicy = {
   stickyRequests: 32,
 };
 
+/** Returns how many requests stay together: fewer where another worker is likely to have a core of its own. */
+export function stickyRequestsFor(cores: number): number {
+  return cores <= 2 ? 32 : 8;
+}
+
 /**
  * How a request ended. `gateway-error`: a failed or broken connection, a timeout, or status 502, 503 or 504. `server-error`: another
  * status of 500 or more, which counts for the share of errors only: one request that always fails must not eject in five calls.

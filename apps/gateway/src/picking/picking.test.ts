@@ -1,6 +1,6 @@
 import { seededRandomness } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { defaultEndpointPolicy, Endpoint } from './endpoint.js';
+import { defaultEndpointPolicy, Endpoint, stickyRequestsFor } from './endpoint.js';
 import { pickEndpoint } from './pick-endpoint.js';
 import { byPreference } from './preference.js';
 import { RetryBudget } from './retry-budget.js';
@@ -20,6 +20,12 @@ const picks = (endpoints: readonly Endpoint[], nowMs = 0, tried?: Endpoint) =>
     return 'endpoint' in picked ? picked.endpoint.id : picked.refused;
   });
 const share = (ids: readonly string[], id: string) => ids.filter((one) => one === id).length / ids.length;
+
+describe('stickyRequestsFor', () => {
+  it('keeps fewer requests together where another worker has a core of its own', () => {
+    expect([1, 2, 4, 64].map(stickyRequestsFor)).toEqual([32, 32, 8, 8]);
+  });
+});
 
 describe('pickEndpoint', () => {
   it('stays with the first endpoint until that has clearly more in flight than another one', () => {
