@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually } from '@drover/testkit';
+import { Child, eventually } from '@drover/testkit';
 import { describe, expect, it, vi } from 'vitest';
 import {
   RequestTimeoutError,
@@ -362,4 +362,23 @@ it('does not mind what the script of a thread posts on its own', async () => {
     await worker.send('post', value);
   }
   expect(await worker.send('echo', 1)).toBe(1);
+});
+
+it('a host with unreferenced workers gets its answers, and ends by itself with nothing closed', async () => {
+  const host = new Child(process.execPath, [fixture('unref-host.mjs')]);
+  try {
+    const exit = await host.exited;
+    expect(host.stderr).toEqual([]);
+    const lines = ['child-process', 'worker-threads'].flatMap((name) => [
+      `${name} worker 1`,
+      `${name} retried 2`,
+      `${name} recycled`,
+      `${name} pool 1`,
+      `${name} closed`,
+    ]);
+    expect([...host.stdout].toSorted()).toEqual([...lines, 'kept until closed'].toSorted());
+    expect(exit).toEqual({ code: 0, signal: null });
+  } finally {
+    await host.end();
+  }
 });

@@ -49,6 +49,8 @@ function clientOf<Defs extends MessageDefs<Defs>>(core: WorkerCore): WorkerClien
     },
     sample: () => core.sample(),
     recycle: () => core.recycle(),
+    ref: () => core.setRef(true),
+    unref: () => core.setRef(false),
     drain: (deadline?: AbortSignal) => core.drain(deadline),
     close: () => core.close(),
     stop: () => core.close(),

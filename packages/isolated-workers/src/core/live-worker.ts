@@ -95,6 +95,10 @@ export class LiveWorker {
     return this.#connection.end(graceMs);
   }
 
+  setRef(isRef: boolean): void {
+    this.#connection.setRef?.(isRef);
+  }
+
   send(message: ToWorker, transfer?: readonly ArrayBuffer[]): void {
     this.#connection.send(message, transfer);
   }

@@ -22,6 +22,8 @@ export interface PendingRequestsOptions {
   readonly acknowledgeMs: number;
   /** The event loop of the worker is blocked by a request whose caller gave up. */
   readonly onStuck: () => void;
+  /** No request is pending any more. */
+  readonly onEmpty: () => void;
 }
 
 /** A settled request whose handler may still run. */
@@ -163,7 +165,9 @@ export class PendingRequests {
     else if (!this.#doomed.remove(request)) this.#finishing.delete(request);
     if (this.#onTrial && this.#sent.size === 0) this.#onTrial = false;
     if (this.#waiting.length > 0 || this.#probation.length > 0) this.#pump();
-    if (this.#whenEmpty.length > 0 && this.size === 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
+    if (this.size > 0) return;
+    this.#options.onEmpty();
+    if (this.#whenEmpty.length > 0) for (const resolve of this.#whenEmpty.splice(0)) resolve();
   };
 
   /** Resolves when no request is pending, or when the deadline aborts. */

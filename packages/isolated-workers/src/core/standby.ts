@@ -44,6 +44,10 @@ export class Standby {
     this.#timer.unref();
   }
 
+  setRef(isRef: boolean): void {
+    this.#spare?.setRef(isRef);
+  }
+
   async end(graceMs: number): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);

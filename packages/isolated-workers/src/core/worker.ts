@@ -19,6 +19,7 @@ import { answerHostCall, LiveWorker } from './live-worker.js';
 import { MemoryWatch } from './memory-watch.js';
 import { PendingRequest, type RequestCallbacks } from './pending-request.js';
 import { PendingRequests } from './pending-requests.js';
+import { ProcessHold } from './process-hold.js';
 import { Quarantine } from './quarantine.js';
 import { RestartPolicy } from './restart-policy.js';
 import { Standby } from './standby.js';
@@ -60,6 +61,9 @@ export class WorkerCore {
   #unavailableUntilMs = 0;
   /** Why it is unavailable, while it is. */
   #unavailability: WorkerUnavailableError | undefined;
+  #restartTimer: NodeJS.Timeout | undefined;
+  /** Set by `unref`. */
+  #hold: ProcessHold | undefined;
   #closed: Promise<void> | undefined;
   #isDraining = false;
 
@@ -81,6 +85,7 @@ export class WorkerCore {
         onStuck?.();
         void this.recycle();
       },
+      onEmpty: () => this.#hold?.update(),
     });
     this.#memory = new MemoryWatch(maxMemoryMb, () => this.#requests.hasSent);
     this.#limits = new TimeLimits(this.#settings, (request, limitMs, limit) => this.expire(request, limitMs, limit));
@@ -115,7 +120,7 @@ export class WorkerCore {
   }
 
   sample(): Promise<WorkerSample | undefined> {
-    return this.#live.isReady ? this.#live.connection.sample() : Promise.resolve(undefined);
+    return this.#live.isReady ? this.#holdDuring(this.#live.connection.sample()) : Promise.resolve(undefined);
   }
 
   /** Admits or rejects a request. It is settled exactly once, through `callbacks`. `sinceMs`: it has waited elsewhere. */
@@ -156,6 +161,7 @@ export class WorkerCore {
     reportRequest(request);
     if (this.#state === 'unavailable') this.#restart(0);
     this.#requests.add(request, nowMs);
+    this.#hold?.update();
     return request;
   }
 
@@ -185,7 +191,18 @@ export class WorkerCore {
     const old = this.#live;
     if (this.#state !== 'ready') return Promise.resolve();
     old.retire();
-    return old.connection.end(0);
+    return this.#holdDuring(old.connection.end(0));
+  }
+
+  /** With false, the worker keeps this process alive only while requests are pending; with true until it is closed. */
+  setRef(isRef: boolean): void {
+    if (this.#isClosing || isRef === (this.#hold === undefined)) return;
+    this.#hold?.end();
+    this.#hold = isRef ? undefined : new ProcessHold(() => this.pending > 0);
+    this.#live.setRef(isRef);
+    this.#standby?.setRef(isRef);
+    if (isRef) this.#restartTimer?.ref();
+    else this.#restartTimer?.unref();
   }
 
   drain(deadline?: AbortSignal): Promise<void> {
@@ -194,7 +211,7 @@ export class WorkerCore {
   }
 
   close(): Promise<void> {
-    return (this.#closed ??= this.#end());
+    return (this.#closed ??= this.#holdDuring(this.#end()));
   }
 
   get #isClosing(): boolean {
@@ -211,6 +228,12 @@ export class WorkerCore {
     const { closeGraceMs } = this.#settings;
     await Promise.all([this.#live.end(closeGraceMs), this.#standby?.end(closeGraceMs), this.#requests.empty()]);
     this.#move('closed');
+    this.#hold?.end();
+  }
+
+  /** Keeps this process alive until the promise is settled, though the worker does not. */
+  #holdDuring<T>(promise: Promise<T>): Promise<T> {
+    return this.#hold?.during(promise) ?? promise;
   }
 
   #refusal(type: string, payload: unknown, { transfer }: SendOptions): Error | undefined {
@@ -249,6 +272,7 @@ export class WorkerCore {
         else this.#standby?.recordEnd(worker, facts);
       },
     });
+    if (this.#hold) live.setRef(false);
     live.ready.then(
       () => {
         // It may have died since: promises run after the messages of a turn.
@@ -332,8 +356,9 @@ export class WorkerCore {
       this.#cancelRestart = () => clearImmediate(soon);
       return;
     }
-    const timer = setTimeout(begin, delayMs);
-    this.#cancelRestart = () => clearTimeout(timer);
+    this.#restartTimer = setTimeout(begin, delayMs);
+    if (this.#hold) this.#restartTimer.unref();
+    this.#cancelRestart = () => clearTimeout(this.#restartTimer);
   }
 
   #becomeUnavailable(why: string, facts: CrashFacts): void {

@@ -65,6 +65,10 @@ export class FaultyConnection implements Connection {
     this.#inner.kill();
   }
 
+  setRef(isRef: boolean): void {
+    this.#inner.setRef?.(isRef);
+  }
+
   #fromWorker(message: ToHost): void {
     if (this.#silenced) return;
     if (message[0] === kind.ready) return this.#ready(message);

@@ -61,6 +61,8 @@ export interface Connection {
   end(graceMs: number): Promise<void>;
   /** Kills the worker and its child processes. */
   kill(): void;
+  /** Whether the worker keeps this process alive; it does at first. Drivers without it do not support `unref`. */
+  setRef?(isRef: boolean): void;
 }
 
 /** Starts workers of one kind. */

@@ -125,6 +125,10 @@ export interface WorkerPool<Defs extends MessageDefs<Defs>> extends AsyncDisposa
   readonly times: RequestTimes;
   /** Changes the limits. Surplus workers end when they have been idle for `idleTimeoutMs`. */
   resize(limits: { readonly size?: number; readonly concurrencyPerWorker?: number }): void;
+  /** Lets this process end although workers run, as soon as no request is pending; the workers end with it. */
+  unref(): void;
+  /** The opposite of `unref`, and the default: this process runs until `close`. */
+  ref(): void;
   /** Rejects new requests; resolves when all others are settled, or when the deadline aborts. */
   drain(deadline?: AbortSignal): Promise<void>;
   /** Ends all workers: unsettled requests reject with `WorkerClosedError`. Safe to call twice. */

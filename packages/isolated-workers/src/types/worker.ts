@@ -142,6 +142,13 @@ export interface WorkerClient<Defs extends MessageDefs<Defs>> extends AsyncDispo
   sample(): Promise<WorkerSample | undefined>;
   /** Kills the worker and starts another. Requests that it processes are treated as after a crash. */
   recycle(): Promise<void>;
+  /**
+   * Lets this process end although the worker runs, as soon as no request is pending; the worker ends with it. Nothing has to
+   * be closed then.
+   */
+  unref(): void;
+  /** The opposite of `unref`, and the default: this process runs until `close`. */
+  ref(): void;
   /** Refuses new requests. Resolves when none is pending, or when the deadline aborts. */
   drain(deadline?: AbortSignal): Promise<void>;
   /** Ends the worker: pending requests reject with `WorkerClosedError` and are never retried. Safe to call twice. */

@@ -40,6 +40,8 @@ export async function createPool<
       expectOptions.ofResize(limits);
       core.resize(limits);
     },
+    ref: () => core.setRef(true),
+    unref: () => core.setRef(false),
     drain: (deadline?: AbortSignal) => core.drain(deadline),
     close: () => core.close(),
     stop: () => core.close(),

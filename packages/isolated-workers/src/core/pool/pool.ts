@@ -11,6 +11,7 @@ import type { SendOptions } from '../../types/worker.js';
 import { onAbort } from '../abort-listeners.js';
 import { unavailableLike } from '../crash-report.js';
 import type { RequestCallbacks } from '../pending-request.js';
+import { ProcessHold } from '../process-hold.js';
 import { Quarantine } from '../quarantine.js';
 import { RequestQueue } from '../request-queue.js';
 import { isLimit } from '../time-limits.js';
@@ -36,6 +37,8 @@ export class PoolCore {
   #accepting = true;
   /** True while `#dispatch` runs: a request that fails at once must not start it again within itself. */
   #isDispatching = false;
+  /** Set by `unref`. */
+  #hold: ProcessHold | undefined;
   #closed: Promise<void> | undefined;
   #whenQuiet: (() => void)[] = [];
   #whenChanged: (() => void)[] = [];
@@ -136,6 +139,7 @@ export class PoolCore {
     }
     request.wait();
     this.#queue.push(request);
+    this.#hold?.update();
     if (distribution === 'pack') this.#dispatch(); // the longer queue may make a silent worker the better choice
     this.#workers.fill(this.#queue.length);
     return request;
@@ -156,6 +160,15 @@ export class PoolCore {
     this.#pump();
   }
 
+  /** With false, workers keep this process alive only while requests are pending; with true until the pool is closed. */
+  setRef(isRef: boolean): void {
+    if (this.#closed || isRef === (this.#hold === undefined)) return;
+    this.#hold?.end();
+    // Requests that have a worker are held by that.
+    this.#hold = isRef ? undefined : new ProcessHold(() => this.#queue.length > 0);
+    this.#workers.setRef(isRef);
+  }
+
   drain(deadline?: AbortSignal): Promise<void> {
     this.#accepting = false;
     if (this.#isQuiet() || deadline?.aborted) return Promise.resolve();
@@ -170,13 +183,14 @@ export class PoolCore {
   }
 
   close(): Promise<void> {
-    return (this.#closed ??= this.#end());
+    return (this.#closed ??= this.#hold?.during(this.#end()) ?? this.#end());
   }
 
   async #end(): Promise<void> {
     this.#accepting = false;
     for (const request of this.#queue.takeAll()) request.refuse(new WorkerClosedError());
     await this.#workers.close();
+    this.#hold?.end();
     this.#notifyQuiet();
   }
 
@@ -252,6 +266,7 @@ export class PoolCore {
   }
 
   #notifyQuiet(): void {
+    this.#hold?.update();
     if (this.#whenQuiet.length > 0 && this.#isQuiet()) for (const finish of this.#whenQuiet.splice(0)) finish();
   }
 }

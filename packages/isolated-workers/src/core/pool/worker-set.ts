@@ -39,6 +39,7 @@ export class WorkerSet {
   readonly #sweeper: NodeJS.Timeout | undefined;
   #pause: NodeJS.Timeout | undefined;
   #closed = false;
+  #isRef = true;
   restarts = 0;
   recycled = 0;
 
@@ -87,6 +88,14 @@ export class WorkerSet {
     });
   }
 
+  /** Whether workers, and the pause before the next start, keep this process alive. */
+  setRef(isRef: boolean): void {
+    this.#isRef = isRef;
+    for (const { core } of this.#workers) core.setRef(isRef);
+    if (isRef) this.#pause?.ref();
+    else this.#pause?.unref();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#sweeper);
@@ -127,6 +136,7 @@ export class WorkerSet {
         worker.predecessor = predecessor;
         predecessor.successor = worker;
       }
+      worker.core.setRef(this.#isRef);
       this.#workers = [...this.#workers, worker];
       return true;
     } catch (error) {
@@ -191,6 +201,7 @@ export class WorkerSet {
       this.#startSuccessors();
       this.#events.onReady();
     }, ms);
+    if (!this.#isRef) this.#pause.unref();
   }
 
   #end(worker: PoolWorker): void {

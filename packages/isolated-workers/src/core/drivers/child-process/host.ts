@@ -122,6 +122,12 @@ class ProcessConnection implements Connection {
     if (this.pid !== undefined && this.#exit === undefined) killGroup(this.pid);
   }
 
+  setRef(isRef: boolean): void {
+    const change = isRef ? 'ref' : 'unref';
+    this.#child[change]();
+    for (const descriptor of [2, descriptors.wire, descriptors.workerData]) this.#socket(descriptor)?.[change]();
+  }
+
   /** Undefined when the process could not be started: without free descriptors Node leaves out even the array. */
   #socket(descriptor: number): Socket | undefined {
     const stdio = this.#child.stdio as ChildProcess['stdio'] | undefined;

@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream';
 import type { Worker, WorkerOptions } from 'node:worker_threads';
 import type { ConnectSpec, Connection, ConnectionEvents, Driver, WorkerSample } from '../../../types/driver.js';
 import { SerializationError } from '../../../types/errors.js';
@@ -55,8 +56,6 @@ class ThreadConnection implements Connection {
           workerData: ownWorkerData(spec.workerData),
         },
       },
-      stderr: true,
-      stdout: spec.stdout === 'ignore',
       ...(spec.maxHeapMb !== undefined && { resourceLimits: { maxOldGenerationSizeMb: spec.maxHeapMb } }),
     });
     this.#worker = worker;
@@ -71,11 +70,12 @@ class ThreadConnection implements Connection {
     // Any value that the thread threw and did not catch.
     worker.on('error', (thrown: unknown) => (this.#failure ??= asError(thrown)));
     worker.on('messageerror', (error) => this.#unreadable(error));
+    detach(worker.stderr, process.stderr);
     worker.stderr.on('data', (chunk: Buffer) => {
       this.#stderr.add(chunk);
       if (spec.stderr === 'inherit') process.stderr.write(chunk);
     });
-    if (spec.stdout === 'ignore') worker.stdout.resume();
+    if (spec.stdout === 'ignore') detach(worker.stdout, process.stdout);
     this.#gone = new Promise((resolve) => (this.#resolveGone = resolve));
     worker.once('exit', (code) => this.#report(code));
   }
@@ -109,6 +109,11 @@ class ThreadConnection implements Connection {
     // After a busy turn of the host the exit event may be due: it is handled before an immediate.
     this.#deadline = setTimeout(() => setImmediate(() => this.#giveUp()), terminateMs);
     void this.#worker.terminate();
+  }
+
+  setRef(isRef: boolean): void {
+    if (isRef) this.#worker.ref();
+    else this.#worker.unref();
   }
 
   #giveUp(): void {
@@ -151,6 +156,15 @@ function ownWorkerData(workerData: unknown): unknown {
   } catch (error) {
     throw unsendableData(error); // a getter threw
   }
+}
+
+/**
+ * Separates the output of a thread from that of this process. Not by the options of the thread: a stream that is captured so
+ * keeps this process alive until the thread ends, whatever `unref` says.
+ */
+function detach(output: Readable, target: NodeJS.WritableStream): void {
+  output.unpipe(target);
+  output.resume();
 }
 
 function startThread(script: string, options: WorkerOptions): Worker {
