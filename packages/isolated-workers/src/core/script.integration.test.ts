@@ -12,8 +12,8 @@ import { drivers, failureOf, fixture, workerBench } from './test-bench.test.fixt
 const { open } = workerBench();
 const stripsTypes = 'typescript' in process.features && Boolean(process.features.typescript);
 
-/** Installs a stand-in for tsx. As the real one on Node 20, its main module does nothing in a thread. */
-async function installTsx(directory: string): Promise<void> {
+/** Installs a stand-in for tsx and returns its main module. As the real one on Node 20, that does nothing in a thread. */
+async function installTsx(directory: string): Promise<string> {
   const folder = path.join(directory, 'node_modules', 'tsx');
   await mkdir(folder, { recursive: true });
   const loader = await readFile(fixture('strip-types.mjs'), 'utf8');
@@ -26,6 +26,7 @@ async function installTsx(directory: string): Promise<void> {
       .replace('\nregister(', '\nexport const register = () => add('),
     'api.cjs': "throw new Error('it does not find its own files')",
     'package.json': JSON.stringify({
+      name: 'tsx',
       exports: {
         '.': './loader.mjs',
         './package.json': './package.json',
@@ -34,6 +35,7 @@ async function installTsx(directory: string): Promise<void> {
     }),
   };
   for (const [name, content] of Object.entries(files)) await writeFile(path.join(folder, name), content);
+  return path.join(folder, 'loader.mjs');
 }
 
 describe.each(drivers)('$name: a script', ({ driver }) => {
@@ -69,14 +71,19 @@ describe.each(drivers)('$name: a script', ({ driver }) => {
     expect(await worker.send('double', 4)).toBe(8);
   });
 
-  it('may be TypeScript where tsx is installed beside it', async () => {
+  it('may be TypeScript where tsx is installed beside it, or named by a flag', async () => {
     await withScratchDirectory(async (directory) => {
-      await installTsx(directory);
-      const script = path.join(directory, 'worker # 1.ts'); // which a URL would take for something else
+      const tsx = await installTsx(path.join(directory, 'app'));
+      await mkdir(path.join(directory, 'elsewhere'));
       const library = new URL('../../dist/worker.js', import.meta.url).href;
-      await writeFile(script, (await readFile(fixture('worker.ts'), 'utf8')).replace('../dist/worker.js', library));
-      for (const execArgv of [undefined, ['--import', path.join(directory, 'node_modules', 'tsx', 'loader.mjs')]]) {
-        const worker = await open({ script, driver, ...(execArgv && { execArgv }) });
+      const text = (await readFile(fixture('worker.ts'), 'utf8')).replace('../dist/worker.js', library);
+      for (const [folder, options] of [
+        ['app', {}],
+        ['elsewhere', { execArgv: ['--import', tsx] }],
+      ] as const) {
+        const script = path.join(directory, folder, 'worker # 1.ts'); // which a URL would take for something else
+        await writeFile(script, text);
+        const worker = await open({ script, driver, ...options });
         expect(await worker.send('double', 4)).toBe(8);
       }
     });

@@ -55,7 +55,8 @@ export function typeScriptArguments(script: string, execArgv: readonly string[],
 
 /** Returns a module that registers tsx in a thread. It is looked up beside the script, then where a flag of the host names it. */
 function tsxForThread(script: string, flag = ''): string | undefined {
-  const flagged = flag.includes('file:') ? fileURLToPath(flag.slice(flag.indexOf('file:'))) : path.resolve('host.js');
+  const named = flag.slice(flag.startsWith('--') ? flag.indexOf('=') + 1 : 0);
+  const flagged = named.startsWith('file:') ? fileURLToPath(named) : path.resolve(named);
   const manifest = resolveFrom(script, 'tsx/package.json') ?? (flag && resolveFrom(flagged, 'tsx/package.json'));
   if (!manifest) return undefined;
   const apis = ['./esm/api', './cjs/api'].flatMap((name) => importedFile(new URL(manifest), name) ?? []);
