@@ -39,7 +39,7 @@ export function composeCollectionFront(
     onMove: ({ id: workerId, url, isHung }, change) =>
       observe({ kind: 'gateway.endpoint-moved', workerId, url: url.href, isHung, ...change }),
   });
-  const routes = new CollectionRoutes({ database, bus, endpoints, clock });
+  const routes = new CollectionRoutes({ database, bus, endpoints, zone: config.gatewayZone, clock });
   const proxy = new CollectionProxy({ ...config, names, routes, clock, randomness, observe, ...parts });
   sinks.metrics.compute(
     collectionFrontMetrics(() => ({ endpoints: endpoints.all, routes: routes.size, held: proxy.held })),

@@ -62,6 +62,9 @@ export const gatewayVariables = {
     default: 1_024,
     about: 'Requests that may be in flight to one collection worker; more are answered with 503 at once.',
   }),
+  gatewayZone: optionalText('DROVER_GATEWAY_ZONE', {
+    about: 'Zone of the gateway: of the workers of a collection, those with the same `WORKER_ZONE` are preferred.',
+  }),
   stickyRequests: integer('DROVER_GATEWAY_STICKY_REQUESTS', {
     min: 0,
     max: 100_000,

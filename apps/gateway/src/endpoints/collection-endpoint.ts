@@ -37,6 +37,8 @@ export class CollectionEndpoint extends Endpoint {
   readonly calls = new Set<CarriedCall>();
   /** Routes that name it. */
   references = 0;
+  /** As the last route says that names it. */
+  zone: string | undefined;
   /** When it last answered anything. */
   heardMs: number;
   #connecting: Promise<boolean> | undefined;

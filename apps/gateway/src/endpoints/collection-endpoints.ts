@@ -25,9 +25,10 @@ export class CollectionEndpoints {
   /** Returns the endpoints of a route. The caller must pass them to `release` when the route no longer holds. */
   acquire(named: CollectionRoute['endpoints']): readonly CollectionEndpoint[] {
     const usable = named.filter(({ url }) => URL.canParse(url));
-    return usable.map(({ workerId, url }) => {
+    return usable.map(({ workerId, url, zone }) => {
       const endpoint = this.#endpoints.get(keyOf(workerId, url)) ?? this.#open(workerId, url);
       endpoint.references += 1;
+      endpoint.zone = zone;
       return endpoint;
     });
   }

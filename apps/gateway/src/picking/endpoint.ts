@@ -127,9 +127,9 @@ export class Endpoint {
     return this.#estimate(this.#aloneMs, nowMs);
   }
 
-  /** Whether requests of a route that prefers this endpoint are still better off together here than with some of them at another one. */
-  isLessBusyThan(other: Endpoint): boolean {
-    return this.#inFlight - other.#inFlight < this.#policy.stickyRequests;
+  /** Whether it has so many more requests in flight than another one that this should get some, whichever is preferred. */
+  isClearlyBusierThan(other: Endpoint): boolean {
+    return this.#inFlight - other.#inFlight >= this.#policy.stickyRequests;
   }
 
   /** An idle endpoint looks better with time, until one request renews what is known; those that come meanwhile must not follow it. */

@@ -46,7 +46,7 @@ function choose<E extends Endpoint>(free: readonly E[], options: PickOptions): P
   const other = otherOf(free, options);
   if (!other) return { endpoint: preferred };
   const isFaster = other.latencyAloneMs(nowMs) < preferred.latencyAloneMs(nowMs) * clearlyFaster;
-  if (preferred.isLessBusyThan(other) && !isFaster) return { endpoint: preferred };
+  if (!isFaster && !preferred.isClearlyBusierThan(other)) return { endpoint: preferred };
   return { endpoint: other.cost(nowMs) < preferred.cost(nowMs) ? other : preferred };
 }
 

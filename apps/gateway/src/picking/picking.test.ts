@@ -208,4 +208,13 @@ describe('byPreference', () => {
       [],
     );
   });
+
+  it('prefers the workers of a zone, and one of the others only if the zone has none', () => {
+    const near = ['worker-1', 'worker-2'].map((id) => ({ id, zone: 'a' }));
+    const far = [{ id: 'worker-3', zone: 'b' }, { id: 'worker-4' }];
+    for (const key of ['orders', 'items', 'notes']) {
+      expect(byPreference(key, [...far, ...near], 'a').slice(0, 2)).toEqual(byPreference(key, near));
+      expect(byPreference(key, [...far, ...near], 'c')).toEqual(byPreference(key, [...near, ...far]));
+    }
+  });
 });

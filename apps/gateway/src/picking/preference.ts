@@ -1,13 +1,17 @@
-import type { Endpoint } from './endpoint.js';
-
 /**
- * Sorts endpoints by a hash of the key and their ids: every gateway prefers the same worker for a collection, different collections
- * prefer different workers, and a change of the others changes the preferred one only if the new one ranks higher.
+ * Sorts endpoints: those of the same zone first, then by a hash of the key and their ids. So every gateway of a zone prefers the same
+ * worker for a collection, different collections prefer different workers, and a change of the others changes the preferred one only
+ * if the new one ranks higher.
  */
-export function byPreference<E extends Endpoint>(key: string, endpoints: readonly E[]): readonly E[] {
+export function byPreference<E extends { readonly id: string; readonly zone?: string | undefined }>(
+  key: string,
+  endpoints: readonly E[],
+  zone?: string,
+): readonly E[] {
   if (endpoints.length < 2) return endpoints;
-  const ranked = endpoints.map((endpoint) => ({ endpoint, rank: rankOf(key, endpoint.id) }));
-  return ranked.toSorted((a, b) => a.rank - b.rank).map(({ endpoint }) => endpoint);
+  const isFar = (endpoint: E): number => (zone === undefined || endpoint.zone === zone ? 0 : 1);
+  const ranked = endpoints.map((endpoint) => ({ endpoint, far: isFar(endpoint), rank: rankOf(key, endpoint.id) }));
+  return ranked.toSorted((a, b) => a.far - b.far || a.rank - b.rank).map(({ endpoint }) => endpoint);
 }
 
 /** FNV-1a, then mixed: ids of workers often differ in their last character only. */

@@ -11,7 +11,7 @@ interface Row {
   readonly collection_id: string;
   readonly tenant_id: string;
   readonly generation: number;
-  readonly endpoints: readonly { readonly workerId: string; readonly url: string }[];
+  readonly endpoints: readonly { readonly workerId: string; readonly url: string; readonly zone?: string }[];
 }
 
 const endpointsOf = (...workers: string[]) => workers.map((workerId) => ({ workerId, url: `http://${workerId}.test` }));
@@ -23,7 +23,7 @@ const row = (id: string, generation: number, ...workers: string[]): Row => ({
 });
 
 /** Routes over a table in memory; `publish` delivers an event as the bus would. */
-async function open(rows: Row[]) {
+async function open(rows: Row[], zone?: string) {
   const stored = { rows, hasWorkers: true, reads: [] as string[] };
   const clock = new FakeClock();
   const query = async ({ name }: { readonly name: string }, values?: readonly unknown[]) => {
@@ -45,6 +45,7 @@ async function open(rows: Row[]) {
       },
     },
     endpoints,
+    zone,
     clock,
   });
   const changes: (string | undefined)[] = [];
@@ -72,6 +73,18 @@ describe('CollectionRoutes', () => {
     await routeEvent(row('orders', 6, 'w2', 'w3'));
     expect(workersOf('orders')).toEqual(['w2', 'w3']);
     expect(changes).toEqual([undefined, 'orders', 'orders']);
+  });
+
+  it('prefers the workers of the zone of the gateway, also after one of them moved to another zone', async () => {
+    const named = (one: string, two: string) => [
+      { workerId: 'w1', url: 'http://w1.test', zone: one },
+      { workerId: 'w2', url: 'http://w2.test', zone: two },
+    ];
+    const { routes, routeEvent } = await open([{ ...row('orders', 1), endpoints: named('a', 'b') }], 'b');
+    const first = () => [routes.find('orders'), routes.findOwn('acme')].map((routed) => routed?.endpoints[0]?.id);
+    expect(first()).toEqual(['w2', 'w2']);
+    await routeEvent({ ...row('orders', 2), endpoints: named('b', 'a') });
+    expect(first()).toEqual(['w1', 'w1']);
   });
 
   it('keeps an endpoint, its connections and its health while a route names it', async () => {

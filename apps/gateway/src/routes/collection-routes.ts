@@ -11,6 +11,8 @@ export interface CollectionRoutesOptions {
   readonly database: Queryable;
   readonly bus: Pick<EventBus, 'subscribe' | 'lastPosition'>;
   readonly endpoints: CollectionEndpoints;
+  /** Workers of this zone are preferred. */
+  readonly zone?: string | undefined;
   readonly clock: Clock;
 }
 
@@ -118,7 +120,7 @@ export class CollectionRoutes implements Lifecycle {
     if (known) return known;
     const own = [...this.#table.all].filter((route) => route.tenantId === tenantId);
     const endpoints = new Set(own.flatMap(({ collectionId }) => this.#routed.get(collectionId)?.endpoints ?? []));
-    const routed = { generation: 0, endpoints: byPreference(tenantId, [...endpoints]) };
+    const routed = { generation: 0, endpoints: byPreference(tenantId, [...endpoints], this.#options.zone) };
     this.#byTenant.set(tenantId, routed);
     return routed;
   }
@@ -182,14 +184,14 @@ export class CollectionRoutes implements Lifecycle {
 
   /** Makes the table's route of a collection the one that requests take from now on. */
   #resolve(collectionId: string): void {
-    const { endpoints } = this.#options;
+    const { endpoints, zone } = this.#options;
     const before = this.#routed.get(collectionId);
     const route = this.#table.find(collectionId);
     // Acquired before the former ones are released: a worker in both keeps its connections.
     if (route)
       this.#routed.set(collectionId, {
         generation: route.generation,
-        endpoints: byPreference(collectionId, endpoints.acquire(route.endpoints)),
+        endpoints: byPreference(collectionId, endpoints.acquire(route.endpoints), zone),
       });
     else this.#routed.delete(collectionId);
     if (before) endpoints.release(before.endpoints);
