@@ -48,6 +48,7 @@ export class LoopProbe {
     const askedMs = this.#askedMs;
     if (askedMs === undefined || this.#waiting.length === 0) return;
     const rssBytes = (await residentBytes(this.#pid)) ?? this.#lastRss;
+    if (this.#askedMs !== askedMs) return; // it answered meanwhile
     this.#settle({ rssBytes, busyMs: Math.round(performance.now() - askedMs) });
   }
 
