@@ -4,6 +4,8 @@ import { createWorker } from '../create-worker.js';
 import { createPool } from '../pool/create-pool.js';
 import { LateDriver } from '../scripted-driver.test.fixture.js';
 import { startWorkerServer } from '../server/worker-server.js';
+import { kind, type ToHost } from '../../types/wire-message.js';
+import { encodeMessage } from '../wire/frame-codec.js';
 import { failureOf, fixture, type Loose, type LooseStreams } from '../test-bench.test.fixture.js';
 
 const open = (options: object, create: typeof createWorker | typeof createPool = createWorker) => {
@@ -78,6 +80,10 @@ describe('a value of a wrong type', () => {
     [{ maxConcurrent: 0 }, 'maxConcurrent is 0. It must be a whole number from 1'],
     [{ standby: 1 }, 'standby is 1. It must be true or false.'],
     [{ middleware: () => undefined }, 'middleware is a function. It must be an array of functions.'],
+    [
+      { middleware: [(message: unknown, direction: unknown) => [message, direction]] },
+      'middleware[0] has two parameters.',
+    ],
     [{ serializer: { serialize() {}, deserialize() {} } }, 'serializer.name is undefined. It must be a string.'],
     [{ hostHandlers: { secret: 'x' } }, "hostHandlers.secret is 'x'. It must be a function."],
     [{ logger: { error() {} } }, 'logger.debug is undefined. It must be a function.'],
@@ -175,5 +181,28 @@ describe('startWorkerServer refuses', () => {
     const error = await failureOf(startWorkerServer<Loose>(given as never, options as never));
     expect(error).toBeInstanceOf(UnsupportedOptionError);
     expect(error.message).toContain(message);
+  });
+});
+
+describe('a program that returns what it returned to the public library', () => {
+  it.each([
+    [{ type: 'work', payload: 1 }, "The middleware returned an object without value for 'work'. Return { value }"],
+    ['text', "The middleware returned a string for 'work'."],
+  ])('is told what to return from middleware: %o', async (returned, message) => {
+    const { driver, client } = open({ middleware: [() => returned] });
+    const worker = await client;
+    const error = await failureOf(worker.send('work', 1));
+    expect(error).toBeInstanceOf(UnsupportedOptionError);
+    expect(error.message).toContain(message);
+    expect(driver.last.requests).toEqual([]);
+    await worker.close();
+  });
+
+  it('is told what a serializer returns', () => {
+    const serializer = { name: 'old', serialize: JSON.stringify as never, deserialize: () => 1 };
+    const message: ToHost = [kind.result, 1, { a: 1 }];
+    expect(() => encodeMessage(message, serializer)).toThrow(
+      "serializer 'old' returned string. It must return a Uint8Array, such as Buffer.from(text).",
+    );
   });
 });

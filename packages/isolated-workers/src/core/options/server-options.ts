@@ -1,3 +1,4 @@
+import { UnsupportedOptionError } from '../../types/errors.js';
 import type { WorkerServerOptions } from '../../types/server.js';
 import {
   functionValue,
@@ -6,12 +7,19 @@ import {
   optionsOf,
   recordOfValues,
   stringValue,
+  type Check,
   type OptionTable,
 } from './checks.js';
 
 // The options of the worker's side, in a file of their own: every line that a worker does not load makes its start faster.
 
-export const middlewareOption = listOfValues(functionValue, 'an array of functions');
+/** A second parameter would be the direction, as in the public library 0.2, and would never have a value. */
+const middlewareFunction: Check = (value, name) => {
+  functionValue(value, name);
+  if ((value as (...args: unknown[]) => unknown).length > 1)
+    throw new UnsupportedOptionError(`${name} has two parameters. It gets one: a message, with its direction.`);
+};
+export const middlewareOption = listOfValues(middlewareFunction, 'an array of functions');
 
 export const serializerOption = objectWith(
   { name: stringValue, serialize: functionValue, deserialize: functionValue },

@@ -33,7 +33,7 @@ export function encodeMessage(message: WireMessage, serializer: Serializer | und
   if (at === undefined || message.length <= at) return JSON.stringify(message);
   const value: unknown = message[at];
   try {
-    if (serializer) return withBytes(format.custom, message, at, serializer.serialize(value));
+    if (serializer) return withBytes(format.custom, message, at, serialized(serializer, value));
     const segments: Segment[] = [];
     const plain = toPlain(value, segments);
     if (plain === notPlain) return withBytes(format.clone, message, at, v8().serialize(value));
@@ -42,6 +42,16 @@ export function encodeMessage(message: WireMessage, serializer: Serializer | und
   } catch (error) {
     throw unsendable(error);
   }
+}
+
+/** Returns the bytes that a serializer makes of a value. Throws for anything else, such as the texts of other libraries. */
+export function serialized(serializer: Serializer, value: unknown): Uint8Array {
+  const bytes: unknown = serializer.serialize(value);
+  if (ArrayBuffer.isView(bytes) && !(bytes instanceof DataView)) return bytes as Uint8Array;
+  const given = bytes === null ? 'null' : typeof bytes;
+  throw new TypeError(
+    `serializer '${serializer.name}' returned ${given}. It must return a Uint8Array, such as Buffer.from(text).`,
+  );
 }
 
 /** Writes a frame with one message, given as JSON. Returns its end. */

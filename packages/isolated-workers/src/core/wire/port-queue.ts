@@ -1,6 +1,6 @@
 import type { Serializer } from '../../types/messages.js';
 import { unsendable } from './error-data.js';
-import { encodeText } from './frame-codec.js';
+import { encodeText, serialized } from './frame-codec.js';
 import { isFlat } from './plain-value.js';
 import { withOwnBytes } from './own-bytes.js';
 import { valueAt, type WireMessage } from '../../types/wire-message.js';
@@ -138,7 +138,7 @@ function pack(
 ): WireMessage {
   return replaceValue(message, (value) => {
     try {
-      return withOwnBytes(serializer ? serializer.serialize(value) : value, transfer);
+      return withOwnBytes(serializer ? serialized(serializer, value) : value, transfer);
     } catch (error) {
       throw unsendable(error);
     }
