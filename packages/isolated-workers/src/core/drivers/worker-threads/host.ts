@@ -47,7 +47,7 @@ class ThreadConnection implements Connection {
     const { serializer } = spec;
     const worker = startThread(spec.script, {
       argv: [...spec.argv],
-      env: workerEnvironment(spec),
+      env: spec.env === undefined && spec.inheritEnv ? process.env : workerEnvironment(spec), // Node copies it, too
       ...threadFlags(spec),
       workerData: {
         [threadDataKey]: {
