@@ -42,6 +42,14 @@ export function startFailure(facts: CrashFacts): Error {
   return new WorkerUnavailableError(message, { ...facts, cause: causeOf(facts) });
 }
 
+/** Returns why a worker was killed that did not get ready in time: what it printed may tell what it waits for. */
+export function startTimeout(startupMs: number, facts: CrashFacts): WorkerUnavailableError {
+  const output = facts.stderr.trim();
+  const advice = output ? `Its output:\n${output}` : 'Check the script, or raise timeout.startup.';
+  const message = `The worker did not call startWorkerServer within ${startupMs} ms. ${advice}`;
+  return new WorkerUnavailableError(message, { ...facts, cause: causeOf(facts) });
+}
+
 function causeOf({ reason, thrown }: CrashFacts): Error | undefined {
   return reason.type === 'error' ? reason.error : thrown;
 }

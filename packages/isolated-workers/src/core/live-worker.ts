@@ -1,6 +1,6 @@
 import type { Connection } from '../types/driver.js';
 import { UnknownMessageError, WorkerUnavailableError, type CrashFacts } from '../types/errors.js';
-import { startFailure } from './crash-report.js';
+import { startFailure, startTimeout } from './crash-report.js';
 import { startConnection } from './start-connection.js';
 import { afterTurning } from './turning-time.js';
 import { fromErrorData, sendError } from './wire/error-data.js';
@@ -20,6 +20,8 @@ export class LiveWorker {
   #over: CrashFacts | undefined;
   #overMemory = false;
   #isRetired = false;
+  /** Why it is not ready, to be completed with how it ended. */
+  #startError: (facts: CrashFacts) => Error = startFailure;
   #fail: (error: Error) => void = () => undefined;
 
   constructor({ driver, spec, startupMs }: IsolatedWorkerSettings, events: LiveWorkerEvents) {
@@ -48,7 +50,7 @@ export class LiveWorker {
           endedByHost: this.#isRetired,
         };
         this.#over = facts;
-        this.#fail(startFailure(facts));
+        this.#fail(this.#startError(facts));
         events.onShutdown(this, facts);
       },
     });
@@ -109,11 +111,7 @@ export class LiveWorker {
   }
 
   #giveUp(startupMs: number): void {
-    this.#fail(
-      new WorkerUnavailableError(
-        `The worker did not call startWorkerServer within ${startupMs} ms. Check the script, or raise timeout.startup.`,
-      ),
-    );
+    this.#startError = (facts) => startTimeout(startupMs, facts);
     this.#connection.kill();
   }
 }

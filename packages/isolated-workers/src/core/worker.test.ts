@@ -314,6 +314,17 @@ describe('lives of a worker', () => {
     await vi.advanceTimersByTimeAsync(500);
     expect((await failure).message).toContain('within 500 ms');
     expect(driver.last.killed).toBe(1);
+    expect(await failure).toMatchObject({ signal: 'SIGKILL', stderr: '' });
+  });
+
+  it('says what a worker that does not get ready has printed', async () => {
+    driver.becomesReady = false;
+    const failure = failureOf(open({ timeout: { startup: 500 } }));
+    const { last } = driver;
+    last.kill = () => last.die({ stderr: 'waiting for the database\n', signal: 'SIGKILL' });
+    await vi.advanceTimersByTimeAsync(500);
+    expect((await failure).message).toMatch(/within 500 ms\. Its output:\nwaiting for the database$/);
+    expect(await failure).toMatchObject({ stderr: 'waiting for the database\n' });
   });
 
   it('keeps a worker that got ready while this process was busy', async () => {
