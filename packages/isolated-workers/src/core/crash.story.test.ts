@@ -141,6 +141,14 @@ describe.each(drivers)('$name: whatever a worker does', ({ name, driver }) => {
     expect(await busy).toBe(300);
   });
 
+  it('150,000 requests behind one that crashes are answered, each once', async () => {
+    const worker = await open({ driver, maxPending: Number.POSITIVE_INFINITY, timeout: 0 });
+    const crash = failureOf(worker.send('die'));
+    const answers = await Promise.all(Array.from({ length: 150_000 }, (_, n) => worker.send('echo', n)));
+    expect(answers.every((answer, n) => answer === n)).toBe(true);
+    expect(await crash).toBeInstanceOf(WorkerCrashedError);
+  });
+
   it('an exhausted heap is reported as out of memory', async () => {
     const worker = await open({ driver, maxHeapMb: 24 });
     const error = await failureOf(worker.send('grow'));

@@ -54,7 +54,7 @@ export class PendingRequests {
   readonly #options: PendingRequestsOptions;
   readonly #waiting = new RequestQueue<PendingRequest>();
   readonly #probation = new RequestQueue<PendingRequest>();
-  readonly #doomed = new SlicedRejections();
+  readonly #doomed = new SlicedRejections<PendingRequest>((request, error) => request.reject(error));
   readonly #sent = new Map<number, PendingRequest>();
   readonly #givenUp = new Map<number, AbandonedRequest>();
   readonly #finishing = new Set<PendingRequest>();

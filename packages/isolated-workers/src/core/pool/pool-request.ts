@@ -79,6 +79,10 @@ export class PoolRequest implements RequestCallbacks, AssignedRequest, Queueable
     this.#events = events;
   }
 
+  get settled(): boolean {
+    return this.#callbacks === undefined;
+  }
+
   get isOldest(): boolean {
     return this.#inner !== undefined && this.#worker?.core.isOldest(this.#inner) === true;
   }

@@ -315,6 +315,19 @@ describe('requests that wait for a worker of a pool', () => {
     expect([good.value, bad.error, behind.value]).toEqual([1, new Error('no id'), 2]);
   });
 
+  it('are rejected without blocking the event loop when the pool is closed, and before it is', async () => {
+    const { pool, call } = await open({ concurrencyPerWorker: 1 });
+    const calls = Array.from({ length: 3_000 }, () => call('waiting'));
+    const rejected = (): number => calls.filter(({ error }) => error !== undefined).length;
+    const closing = pool.close();
+    const drained = pool.drain();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(rejected()).toBeLessThanOrEqual(2_000);
+    expect(pool.stats().pending).toBeGreaterThan(0);
+    await Promise.all([closing, drained]);
+    expect([rejected(), pool.stats().pending]).toEqual([3_000, 0]);
+  });
+
   it('leave in the order of their priority', async () => {
     const { pool, driver } = await open({ concurrencyPerWorker: 1 });
     const send = (type: string, priority?: number): Promise<unknown> =>

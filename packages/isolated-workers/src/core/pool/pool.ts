@@ -14,6 +14,7 @@ import type { RequestCallbacks } from '../pending-request.js';
 import { ProcessHold } from '../process-hold.js';
 import { Quarantine } from '../quarantine.js';
 import { RequestQueue } from '../request-queue.js';
+import { SlicedRejections } from '../sliced-rejections.js';
 import { isLimit } from '../time-limits.js';
 import { leastLoaded, packWorker, type PoolGrowth } from './choose-worker.js';
 import { PoolRequest, type PoolRequestEvents } from './pool-request.js';
@@ -29,6 +30,11 @@ import { WorkerSet } from './worker-set.js';
 export class PoolCore {
   readonly settings: PoolSettings;
   readonly #queue = new RequestQueue<PoolRequest>();
+  /** Requests that left the queue to be refused. */
+  readonly #doomed = new SlicedRejections<PoolRequest>((request, error) => {
+    request.refuse(error);
+    this.#notifyQuiet();
+  });
   readonly #workers: WorkerSet;
   readonly #quarantine: Quarantine;
   readonly #requestEvents: PoolRequestEvents;
@@ -61,7 +67,7 @@ export class PoolCore {
       },
       onReturned: (request) => this.#putBack(request),
       onLeft: (request) => {
-        this.#queue.remove(request);
+        if (!this.#queue.remove(request)) this.#doomed.remove(request);
         this.settings.times.wait.record(performance.now() - request.sinceMs);
         this.#notifyQuiet();
       },
@@ -100,7 +106,15 @@ export class PoolCore {
       if (worker.wanted > 0) busy += 1;
       abandoned += worker.abandoned;
     }
-    return { size: all.length, idle, busy, pending: this.#queue.length, abandoned, restarts, recycled };
+    return {
+      size: all.length,
+      idle,
+      busy,
+      pending: this.#queue.length + this.#doomed.size,
+      abandoned,
+      restarts,
+      recycled,
+    };
   }
 
   /** Admits or rejects a request. It is settled exactly once, through `callbacks`. */
@@ -165,7 +179,7 @@ export class PoolCore {
     if (this.#closed || isRef === (this.#hold === undefined)) return;
     this.#hold?.end();
     // Requests that have a worker are held by that.
-    this.#hold = isRef ? undefined : new ProcessHold(() => this.#queue.length > 0);
+    this.#hold = isRef ? undefined : new ProcessHold(() => this.#queue.length + this.#doomed.size > 0);
     this.#workers.setRef(isRef);
   }
 
@@ -188,8 +202,9 @@ export class PoolCore {
 
   async #end(): Promise<void> {
     this.#accepting = false;
-    for (const request of this.#queue.takeAll()) request.refuse(new WorkerClosedError());
+    this.#doomed.add(this.#queue.takeAll(), () => new WorkerClosedError());
     await this.#workers.close();
+    if (this.#doomed.size > 0) await new Promise<void>((resolve) => this.#whenQuiet.push(resolve));
     this.#hold?.end();
     this.#notifyQuiet();
   }
@@ -257,12 +272,14 @@ export class PoolCore {
   #becomeUnavailable(error: Error, forMs: number): void {
     this.#unavailable = { error, untilMs: performance.now() + forMs };
     this.settings.events.onUnavailable?.(error, forMs);
-    for (const request of this.#queue.takeAll()) request.refuse(unavailableLike(error));
+    this.#doomed.add(this.#queue.takeAll(), () => unavailableLike(error));
     this.#pump();
   }
 
   #isQuiet(): boolean {
-    return this.#queue.length === 0 && !this.#workers.all.some((worker) => worker.wanted > 0);
+    return (
+      this.#queue.length === 0 && this.#doomed.size === 0 && !this.#workers.all.some((worker) => worker.wanted > 0)
+    );
   }
 
   #notifyQuiet(): void {
