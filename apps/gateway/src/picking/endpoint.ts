@@ -62,7 +62,7 @@ const leastShareOfStart = 0.1;
 const failedLatencyMs = 250;
 /** An average that no answer renews halves in this time: a slow endpoint is tried again. */
 const halfLifeMs = 1_000;
-/** As many other requests in flight add about the latency of a request that is alone, as `bench:collections` shows it. */
+/** As many other requests in flight add about the latency of a request that is alone: an estimate, not a measurement. */
 const requestsPerLatency = 4;
 
 /** What one gateway knows about one endpoint from the requests that it sent there. */

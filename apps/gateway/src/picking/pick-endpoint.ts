@@ -18,7 +18,7 @@ const clearlyFaster = 0.5;
 /**
  * Chooses one of the endpoints of a route, which are in the order of preference. The first one keeps the requests while it is neither
  * much busier nor slower than another one: its caches and connections are warm, and concurrent requests share statements
- * (`bench:collections`, patch with 32 in flight: CPU of gateway and workers 618 -> 393 us). Otherwise the cost decides between it and
+ * (`bench:collections`, patch with 32 in flight: CPU of gateway and workers 618 -> 414 us). Otherwise the cost decides between it and
  * the better of two others at random. Ejected endpoints are left out, unless fewer than half would remain: then the evidence against
  * them is more likely an outage that they share. One that hangs gets no request at all.
  */
