@@ -85,7 +85,7 @@ const driversOfRoot = {
   setup: ({ onResolve }) => onResolve({ filter: /\/host\.js$/ }, () => ({ path: '../index.js', external: true })),
 };
 // The tarball has all declarations, and the compiler leaves those of sources that are gone.
-for (const file of readdirSync('packages/isolated-workers/dist', { recursive: true })) {
+for (const file of readdirSync('packages/isolated-workers/dist', { encoding: 'utf8', recursive: true })) {
   const [, module] = /^(.+)\.d\.ts$/.exec(file) ?? [];
   const isStale = module && !existsSync(`packages/isolated-workers/src/${module}.ts`);
   if (isStale) rmSync(`packages/isolated-workers/dist/${file}`);
