@@ -39,6 +39,18 @@ export const plantedDefects: readonly PlantedDefect[] = [
     replace: 'if (leaving.length > 0)',
   },
   {
+    name: 'a worker that does not answer is waited for',
+    file: `${assignments}/pool-state.js`,
+    find: "status === 'READY' && !isSilent",
+    replace: "status === 'READY'",
+  },
+  {
+    name: 'what cannot be prepared stays where it is',
+    file: `${assignments}/plan-assignments.js`,
+    find: '        giveUpFailing(state, policy, nowMs, steps);',
+    replace: '',
+  },
+  {
     name: 'a lost replica is not replaced',
     file: `${assignments}/plan-assignments.js`,
     find: 'countOf(state, collection) < collection.attainable',

@@ -81,6 +81,7 @@ function moveByHand({ clock, planes, database, network, workers }: SimWorld): vo
 }
 
 const harmful: readonly Action[] = [
+  (world) => defineAfterCrash(world),
   (world) => {
     const worker = pickWorker(world);
     worker?.kill();
@@ -109,15 +110,28 @@ const harmful: readonly Action[] = [
   },
 ];
 
+/** A new collection is given to workers of which it is not known yet that they are gone. */
+function defineAfterCrash(world: SimWorld): void {
+  const [, ...others] = world.running;
+  for (const worker of others) worker.kill();
+  void world.define();
+}
+
+/** Some collections cannot be prepared by one worker for so long after the other faults. */
+const unableForMs = 60_000;
+
 function recover(world: SimWorld): void {
   const { clock, network, planes, workers, traits } = world;
   clock.log('all faults end');
   network.weather = calm;
+  clock.after(unableForMs, () => world.unable.clear());
   for (const plane of planes) plane.restart();
   for (const { process } of workers) process.thaw();
   // Two processes with one id take it from each other for ever: the operator ends all but the last.
   const last = new Map(workers.map((worker) => [worker.facts.workerId, worker]));
   for (const worker of workers) if (!worker.process.isGone && last.get(worker.facts.workerId) !== worker) worker.kill();
+  if (traits.isRough && traits.capacity >= 50) defineAfterCrash(world);
+  else for (let count = 3; count > 0; count -= 1) void world.define();
   world.join({ pool: 'default' });
   if (traits.hasPools) world.join({ pool: 'gold' });
   if (world.database.tables.collections.size === 0) void world.define();

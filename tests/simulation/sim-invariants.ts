@@ -7,7 +7,7 @@ import {
   type SimWrite,
 } from './sim-tables.js';
 import type { SimWorker } from './sim-worker.js';
-import type { SimWorld } from './sim-world.js';
+import { calm, type SimWorld } from './sim-world.js';
 
 const fingerprint = ({ endpoints }: SimRouteRow): string =>
   endpoints
@@ -108,10 +108,69 @@ class SimInvariants {
   }
 }
 
-/** Checks every commit of the world from now on. */
+/** Without a fault of the control plane or the database, a worker that does not answer costs a collection no more than this. */
+const unansweredMs = 6_000;
+/** One that cannot prepare it, and may take its time to find out, costs so much. */
+const unableMs = 14_000;
+
+/** Watches collections that no worker serves: each has to come to one that lives, long before the dead are missed. */
+class PlacementWatch {
+  readonly #world: SimWorld;
+  /** Since when each has been waiting, and the workers that could have had it all the time. */
+  readonly #waiting = new Map<string, { readonly sinceMs: number; readonly able: ReadonlySet<SimWorker> }>();
+
+  constructor(world: SimWorld) {
+    this.#world = world;
+  }
+
+  look(): void {
+    const { database, planes, isStorageBroken, clock } = this.#world;
+    const isCalm = this.#world.network.weather === calm && !isStorageBroken && planes.every(({ isUp }) => isUp);
+    for (const id of database.tables.collections.keys()) {
+      const isServed = (database.tables.routes.get(id)?.endpoints.length ?? 0) > 0;
+      const able = isCalm && !isServed ? this.#able(id) : [];
+      const before = this.#waiting.get(id);
+      const still = new Set(able.filter((worker) => !before || before.able.has(worker)));
+      if (still.size === 0) this.#waiting.delete(id);
+      else this.#waiting.set(id, { sinceMs: before?.sinceMs ?? clock.nowMs, able: still });
+      this.#check(id);
+    }
+  }
+
+  #check(id: string): void {
+    const { unable, clock, fail, traits, database } = this.#world;
+    const waiting = this.#waiting.get(id);
+    if (!waiting) return;
+    const waitedMs = clock.nowMs - waiting.sinceMs;
+    // One after the other was asked, as many at a time as there are replicas.
+    const asked = [...database.tables.assignments.values()].filter((row) => row.collection_id === id).length;
+    const mostMs = unansweredMs * (1 + Math.ceil(asked / traits.replicas)) + (unable.has(id) ? unableMs : 0);
+    if (waitedMs > mostMs) fail(`${id} has waited for ${waitedMs} ms, and workers that live could have prepared it`);
+  }
+
+  /** Workers that could prepare the collection, unless one of them does. */
+  #able(id: string): SimWorker[] {
+    const { traits, unable, database } = this.#world;
+    if (traits.capacity < 50 || traits.hasAffinity) return [];
+    const able = fittingOf(this.#world, id).filter(({ facts }) => unable.get(id) !== facts.workerId);
+    const isOrdered = ({ facts }: SimWorker): boolean => {
+      const status = database.tables.assignments.get(keyOf(id, facts.workerId))?.status;
+      return status !== undefined && status !== 'REMOVED';
+    };
+    return able.some(isOrdered) ? [] : able;
+  }
+}
+
+/** Checks every commit of the world from now on, and every second. */
 export function watchInvariants(world: SimWorld): void {
   const invariants = new SimInvariants(world);
   world.database.onCommit = (written) => invariants.committed(written);
+  const watch = new PlacementWatch(world);
+  const look = (): void => {
+    watch.look();
+    world.clock.after(1_000, look);
+  };
+  look();
 }
 
 /** What holds once everything had time to recover. */

@@ -19,8 +19,8 @@ export interface SimWorkerOptions {
   readonly loadOf: (collectionId: string) => number;
   /** Called when a process has prepared what an order told it to. */
   readonly onPrepared: (workerId: string, order: WorkerAssignment) => void;
-  /** Whether collections cannot be prepared now. */
-  readonly isBroken: () => boolean;
+  /** Whether the worker cannot prepare the collection now. */
+  readonly isBroken: (workerId: string, collectionId: string) => boolean;
 }
 
 const handoverMs = 60_000;
@@ -90,7 +90,7 @@ export class SimWorker {
   async #prepare(order: WorkerAssignment): Promise<void> {
     const { clock, onPrepared, isBroken } = this.#options;
     await this.process.sleep(clock.chance(0.1) ? clock.between(1_000, 8_000) : clock.between(1, 100));
-    if (isBroken()) throw new Error('PostgreSQL is away');
+    if (isBroken(this.facts.workerId, order.collectionId)) throw new Error('the storage cannot be read');
     onPrepared(this.facts.workerId, order);
   }
 

@@ -60,6 +60,8 @@ export class SimWorld {
   readonly busyPasses: number[] = [];
   /** Workers cannot prepare collections. */
   isStorageBroken = false;
+  /** The worker that cannot prepare a collection, whatever it tries. */
+  readonly unable = new Map<string, string>();
   violation: string | undefined;
 
   constructor(seed: number, faults?: ReadonlySet<SqlFault>) {
@@ -119,7 +121,7 @@ export class SimWorld {
         network,
         planes,
         loadOf: (id) => (loads.get(id) ?? 0) / Math.max(1, this.database.tables.routes.get(id)?.endpoints.length ?? 1),
-        isBroken: () => this.isStorageBroken,
+        isBroken: (id, collectionId) => this.isStorageBroken || this.unable.get(collectionId) === id,
         onPrepared: (id, { collectionId, generation }) => this.prepared.add(`${id} ${collectionId} ${generation}`),
       },
     );
@@ -138,6 +140,8 @@ export class SimWorld {
     const id = clock.id('c');
     const tenantId = clock.chance(0.5) ? 'acme' : 'globex';
     this.loads.set(id, this.traits.isEvenLoad ? 10 : clock.between(0, 60) * clock.fraction());
+    const unable = clock.chance(0.3) ? clock.pick(this.running) : undefined;
+    if (unable) this.unable.set(id, unable.facts.workerId);
     await this.#store.query('define-collection', [id, tenantId]);
     clock.log(`${id} of ${tenantId} is defined`);
     this.#collectionChanged(id, tenantId, false);

@@ -6,7 +6,7 @@ import { sqlFaults } from './sim-tables.js';
 /** DROVER_SIMULATION_SEEDS runs more. */
 const count = 60;
 /** A planted defect must show within so many seeds. */
-const patience = 40;
+const patience = 60;
 
 describe('the simulation of assignments, workers and routes', () => {
   it('holds all invariants over many seeds', async () => {
