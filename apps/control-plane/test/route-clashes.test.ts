@@ -36,7 +36,8 @@ afterAll(async () => {
   await test.drop();
   await rm(directory, { recursive: true, force: true });
 });
-afterEach(() => database.query('truncate drover.applications, drover.collections cascade'));
+// In a transaction, which is repeated after a deadlock with a pass over assignments.
+afterEach(() => database.transaction((tx) => tx.query('truncate drover.applications, drover.collections cascade')));
 
 const collections = () => createClient(collectionRoutes, { url: plane.url, apiKey: plane.adminKey });
 const apps = () => createClient(applicationRoutes, { url: plane.url, apiKey: plane.adminKey });
