@@ -1,6 +1,7 @@
 import type { SimClock } from '@drover/scale-controller/testing';
 import type { Database, Row, Statement, Transaction } from '@drover/database';
-import { simStatements, type StatementEffect } from './sim-statements.js';
+import type { StatementEffect } from './sim-statement.js';
+import { simStatements } from './sim-statements.js';
 import { emptyTables, type SimTable, type SimTables, type SimWrite, type SqlFault } from './sim-tables.js';
 
 export class SimConnectionLost extends Error {}
