@@ -156,11 +156,14 @@ function failedOnes(
   rows: readonly AssignmentRow[],
   collections: readonly PlannedCollectionRow[],
 ): PassChanges['failed'] {
-  return failed.map(({ collectionId, workerId }) => {
-    const row = rows.find((one) => one.collection_id === collectionId && one.worker_id === workerId);
-    const collection = collections.find(({ id }) => id === collectionId)?.name ?? collectionId;
-    return { collection, workerId, problem: row?.problem ?? 'no reason was given' };
-  });
+  if (failed.length === 0) return [];
+  const problems = new Map(rows.map((row) => [`${row.collection_id} ${row.worker_id}`, row.problem]));
+  const names = new Map(collections.map(({ id, name }) => [id, name]));
+  return failed.map(({ collectionId, workerId }) => ({
+    collection: names.get(collectionId) ?? collectionId,
+    workerId,
+    problem: problems.get(`${collectionId} ${workerId}`) ?? 'no reason was given',
+  }));
 }
 
 function fingerprintOf(workers: readonly unknown[], groups: readonly FingerprintRow[]): string {
