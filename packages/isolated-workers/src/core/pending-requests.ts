@@ -4,6 +4,7 @@ import { kind, type RequestExtra, type ToHost } from '../types/wire-message.js';
 import { onAbort } from './abort-listeners.js';
 import { blame, type Blame } from './blame.js';
 import { workerCrashed } from './crash-report.js';
+import { IdMap } from './id-map.js';
 import type { LiveWorker } from './live-worker.js';
 import { applyMiddleware } from './middleware.js';
 import type { PendingRequest, RequestCallbacks } from './pending-request.js';
@@ -55,7 +56,7 @@ export class PendingRequests {
   readonly #waiting = new RequestQueue<PendingRequest>();
   readonly #probation = new RequestQueue<PendingRequest>();
   readonly #doomed = new SlicedRejections<PendingRequest>((request, error) => request.reject(error));
-  readonly #sent = new Map<number, PendingRequest>();
+  readonly #sent = new IdMap<PendingRequest>();
   readonly #givenUp = new Map<number, AbandonedRequest>();
   readonly #finishing = new Set<PendingRequest>();
   readonly #stuck: StuckWatch;
@@ -124,8 +125,7 @@ export class PendingRequests {
 
   /** True when no request that was sent before this one waits for an answer. */
   isOldest(request: PendingRequest): boolean {
-    for (const wireId of this.#sent.keys()) return wireId >= request.wireId; // in the order of the wire
-    return true;
+    return (this.#sent.first ?? request.wireId) >= request.wireId;
   }
 
   /** Handles a message about a request. */
@@ -190,10 +190,11 @@ export class PendingRequests {
    */
   takeBack(worker: LiveWorker): LostRequests {
     const abandoned = [...this.#givenUp.values()];
-    const delivered = [...abandoned.map(({ request }) => request), ...this.#sent.values()]
+    const sent = this.#sent.toSorted();
+    const delivered = [...abandoned.map(({ request }) => request), ...sent]
       .filter((request) => request.delivered)
       .toSorted((one, other) => one.wireId - other.wireId);
-    const undelivered = [...this.#sent.values()].filter((request) => !request.delivered);
+    const undelivered = sent.filter((request) => !request.delivered);
     const { suspects, bystanders } = blame(delivered, (id) => worker.connection.hadStarted(id));
     this.#sent.clear();
     this.#givenUp.clear();
@@ -225,7 +226,7 @@ export class PendingRequests {
   }
 
   rejectAll(makeError: () => Error): void {
-    const sent = [...this.#sent.values()];
+    const sent = this.#sent.toSorted();
     for (const request of sent) request.detach();
     const all = [...sent, ...this.#finishing, ...this.#probation.takeAll(), ...this.#waiting.takeAll()];
     this.#sent.clear();
@@ -289,7 +290,7 @@ export class PendingRequests {
 
   #number(request: PendingRequest): void {
     request.wireId = this.#nextId++;
-    this.#sent.set(request.wireId, request);
+    this.#sent.add(request.wireId, request);
   }
 
   #put(request: PendingRequest, payload: unknown, nowMs: number): void {
@@ -309,7 +310,7 @@ export class PendingRequests {
 
   /** True when the worker may be computing a request that has its caller and was sent before the one with the id `next`. */
   #mayComputeBefore(next: number): boolean {
-    for (const [wireId, { delivered }] of this.#sent) {
+    for (const { wireId, delivered } of this.#sent.toSorted()) {
       if (wireId >= next) return false; // in the order of the wire
       if (!delivered) continue;
       const isOldest = [...this.#givenUp.keys()].every((id) => id > wireId);

@@ -71,6 +71,9 @@ export class RequestQueue<Item extends Queueable<Item>> {
     else level.first = after;
     if (after) after.before = before;
     else level.last = before;
+    // A place that is in the old generation would keep all later ones in memory until the next major garbage collection.
+    place.before = undefined;
+    place.after = undefined;
     item.place = undefined;
     this.#length -= 1;
     if (!level.first) this.#levels.splice(this.#indexOf(level.priority), 1);

@@ -1,6 +1,7 @@
 import type { Handlers, MessageDef, MessageDefs, Middleware } from '../../types/messages.js';
 import type { WorkerServer, WorkerServerOptions } from '../../types/server.js';
 import { UnknownMessageError, UnsupportedOptionError, WorkerClosedError } from '../../types/errors.js';
+import { IdMap } from '../id-map.js';
 import { applyMiddleware } from '../middleware.js';
 import { expectServerOptions } from '../options/server-options.js';
 import { fromErrorData, sendError } from '../wire/error-data.js';
@@ -26,7 +27,7 @@ class Server implements WorkerServer {
   readonly #handlers: AnyHandlers;
   readonly #options: WorkerServerOptions;
   readonly #transport: WorkerTransport;
-  readonly #running = new Map<number, RequestContext>();
+  readonly #running = new IdMap<RequestContext>();
   readonly #hostCalls = new Map<
     number,
     { readonly resolve: (value: unknown) => void; readonly reject: (error: Error) => void }
@@ -101,7 +102,7 @@ class Server implements WorkerServer {
       return this.#fail(id, error);
     }
     if (!isPending) return this.#succeed(id, result);
-    this.#running.set(id, context);
+    this.#running.add(id, context);
     Promise.resolve(result).then(
       (value) => this.#succeed(id, value),
       (error: unknown) => this.#fail(id, error),
@@ -183,7 +184,7 @@ class Server implements WorkerServer {
 
   async #close(): Promise<void> {
     const closed = new WorkerClosedError();
-    for (const context of this.#running.values()) RequestContext.abort(context, closed);
+    for (const context of this.#running.toSorted()) RequestContext.abort(context, closed);
     for (const { reject } of this.#hostCalls.values()) reject(closed);
     this.#hostCalls.clear();
     try {
