@@ -8,8 +8,8 @@ const leastSlots = 256;
  */
 export class IdMap<Value> {
   /** The id at each place, 0 for none. An id is at the place of its lowest bits, or at one of the next, without a gap. */
-  #ids: number[] = new Array<number>(leastSlots).fill(0);
-  #values: (Value | undefined)[] = new Array<Value | undefined>(leastSlots).fill(undefined);
+  #ids: number[] = filled(leastSlots, 0);
+  #values: (Value | undefined)[] = filled(leastSlots, undefined);
   #size = 0;
   /** No smaller id is present. */
   #least = 0;
@@ -93,9 +93,13 @@ export class IdMap<Value> {
 
   #resize(slots: number): void {
     const [ids, values] = [this.#ids, this.#values];
-    this.#ids = new Array<number>(slots).fill(0);
-    this.#values = new Array<Value | undefined>(slots).fill(undefined);
+    this.#ids = filled(slots, 0);
+    this.#values = filled(slots, undefined);
     if (this.#size === 0) return;
     for (const [place, id] of ids.entries()) if (id !== 0) this.#put(id, values[place] as Value); // present, as its id is
   }
+}
+
+function filled<T>(length: number, value: T): T[] {
+  return Array.from({ length }, () => value);
 }

@@ -2,13 +2,14 @@ import { writeSync } from 'node:fs';
 import type { OnReadOpts, Socket, SocketConstructorOpts } from 'node:net';
 import { SerializationError } from '../../types/errors.js';
 import { encodeMessage, textFrameBytes, writeText, writeTexts } from './frame-codec.js';
+import { mostTogether } from './combining.js';
 import { FrameReader, type FrameReaderOptions } from './frame-reader.js';
 import type { WireMessage } from '../../types/wire-message.js';
 
 export type FrameStreamOptions = FrameReaderOptions;
 
 const chunkBytes = 64 * 1024;
-/** Messages with JSON up to this length are combined into one frame of at most this length. */
+/** Messages with JSON up to this length use a shared buffer. */
 const smallText = 8 * 1024;
 
 /**
@@ -135,7 +136,7 @@ export class FrameStream {
     if (this.#texts === '') this.#texts = text;
     else {
       const together = this.#texts.length + 1 + text.length;
-      if (together > smallText || together * 3 + 3 > this.#options.maxFrameBytes) {
+      if (together > mostTogether || together * 3 + 3 > this.#options.maxFrameBytes) {
         this.flush();
         this.#texts = text;
       } else this.#texts += `,${text}`;

@@ -1,4 +1,5 @@
 import type { Serializer } from '../../types/messages.js';
+import { mostTogether } from './combining.js';
 import { unsendable } from './error-data.js';
 import { encodeText, serialized } from './frame-codec.js';
 import { isFlat } from './plain-value.js';
@@ -8,9 +9,6 @@ import { valueAt, type WireMessage } from '../../types/wire-message.js';
 interface Port {
   postMessage(value: unknown, transfer?: readonly ArrayBuffer[]): void;
 }
-
-/** Longer texts are posted at once, so that the other side can start with them. */
-const smallText = 8 * 1024;
 
 /**
  * Sends and receives messages over a MessagePort. A post costs more than its content, so the messages of one turn of the event
@@ -85,7 +83,7 @@ export class PortQueue {
 
   #append(text: string): void {
     this.#texts = this.#texts === '' ? text : `${this.#texts},${text}`;
-    if (this.#texts.length > smallText) return this.flush();
+    if (this.#texts.length > mostTogether) return this.flush();
     if (this.#scheduled || this.#opening) return;
     this.#scheduled = true;
     // After all promises of this turn, so that responses that become ready together are combined.
