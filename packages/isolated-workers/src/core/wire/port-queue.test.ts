@@ -55,3 +55,17 @@ it('a value that cannot be read is refused, and later messages are sent', () => 
   queue.send(result(2, { fine: true }));
   expect(received()).toEqual([result(2, { fine: true })]);
 });
+
+it('one message at a time is answered at once again after many', async () => {
+  const { queue, posts } = wire();
+  for (const id of [1, 2, 3]) queue.send(result(id, 'many'));
+  await nextTurn();
+  queue.open(JSON.stringify([result(1, 'x'), result(2, 'y')]), () => undefined); // many came together
+  posts.splice(0);
+  queue.send(result(4, 'one'));
+  await nextTurn();
+  const [post] = posts;
+  const answering = wire();
+  answering.queue.open(post, () => answering.queue.send(result(4, 'answer')));
+  expect(answering.posts).toEqual([result(4, 'answer')]);
+});

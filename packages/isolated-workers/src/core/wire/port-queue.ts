@@ -22,6 +22,7 @@ export class PortQueue {
   readonly #serializer: Serializer | undefined;
   /** Comma-separated JSON of messages that are posted at the end of this turn. */
   #texts = '';
+  #isOneText = true;
   #scheduled = false;
   /** True while received messages are delivered; responses are posted afterwards. */
   #opening = false;
@@ -53,7 +54,8 @@ export class PortQueue {
     const texts = this.#texts;
     if (texts === '') return;
     this.#texts = '';
-    this.#post(`[${texts}]`);
+    // A single one is posted as such, so that the other side does not delay its response.
+    this.#post(this.#isOneText ? texts : `[${texts}]`);
   }
 
   /** Delivers each message of a post. */
@@ -82,7 +84,8 @@ export class PortQueue {
   }
 
   #append(text: string): void {
-    this.#texts = this.#texts === '' ? text : `${this.#texts},${text}`;
+    this.#isOneText = this.#texts === '';
+    this.#texts = this.#isOneText ? text : `${this.#texts},${text}`;
     if (this.#texts.length > mostTogether) return this.flush();
     if (this.#scheduled || this.#opening) return;
     this.#scheduled = true;
