@@ -24,7 +24,11 @@ export interface CellSample extends ClosedLoadResult {
 export function cellsOf(servers: readonly Server[], records: number): Cell[] {
   return lines(records).flatMap((line) => {
     const inFlights = ['get by id', 'create'].includes(line.name) ? [crowd, 1] : [crowd];
-    return inFlights.flatMap((inFlight) => servers.map((server): Cell => ({ line, server, inFlight })));
+    return inFlights.flatMap((inFlight) =>
+      servers
+        .filter(({ kind }) => kind !== 'bareProxy' || inFlight === 1) // only compared by what it adds
+        .map((server): Cell => ({ line, server, inFlight })),
+    );
   });
 }
 
@@ -38,7 +42,9 @@ export class CellLoads {
   }
 
   async load({ line, server, inFlight }: Cell, until: ClosedLoad['until']): Promise<CellSample> {
-    const { expectedStatus, ...request } = line.requests[server.kind === 'gateway' ? 'collection' : server.kind];
+    const { kind } = server;
+    const { expectedStatus, ...request } =
+      line.requests[kind === 'gateway' || kind === 'bareProxy' ? 'collection' : kind];
     const behind = server.behind?.() ?? [];
     const before = cpuMsOf(server.pid) ?? Number.NaN;
     const behindBefore = totalCpuMs(behind);

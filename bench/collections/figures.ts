@@ -22,7 +22,8 @@ export function figuresOf(cells: readonly Cell[], samples: readonly (readonly Ce
         )
       ];
     if (cell.server.kind === 'collection') return collectionFigures(cell, rounds, roundsOf);
-    return cell.server.kind === 'gateway' ? gatewayFigures(cell, rounds, roundsOf) : cellFigures(cell, rounds);
+    if (cell.server.kind === 'gateway') return gatewayFigures(cell, rounds, roundsOf);
+    return cell.server.kind === 'bareProxy' ? proxyFigures(cell, rounds, roundsOf) : cellFigures(cell, rounds);
   });
 }
 
@@ -62,21 +63,40 @@ function gatewayFigures(cell: Cell, rounds: readonly CellSample[], roundsOf: Rou
   const handWritten = ratioTo(rounds, roundsOf('handWritten')) ?? Number.NaN;
   const first = { ...requests, ratio: times(handWritten, 'hand-written') };
   if (cell.inFlight === crowd) return [{ ...first, goal: atLeast(handWritten, leastThroughGateway, 'x') }, ...others];
-  const direct = roundsOf('collection') ?? [];
-  const addedUs = (share: number): number =>
-    median(
-      rounds.map(
-        ({ latenciesUs }, n) => percentile(latenciesUs, share) - percentile(direct[n]?.latenciesUs ?? [], share),
-      ),
-    );
+  const addedUs = addedTo(roundsOf('collection'), rounds);
   const p50Us = addedUs(0.5);
+  const bareUs = addedTo(roundsOf('collection'), roundsOf('bareProxy') ?? [])(0.5);
   return [
     first,
     ...others,
-    { what: `${requests.what}: p50 added`, value: p50Us, unit: 'us', goal: below(p50Us, mostAddedUs, ' us') },
+    {
+      what: `${requests.what}: p50 added`,
+      value: p50Us,
+      unit: 'us',
+      ratio: times(p50Us / bareUs, 'bare proxy'),
+      goal: below(p50Us, mostAddedUs, ' us'),
+    },
     // Requests that other programs of a busy machine did not interrupt.
     { what: `${requests.what}: p10 added`, value: addedUs(0.1), unit: 'us' },
   ];
+}
+
+/** What any reverse proxy of Node.js adds. */
+function proxyFigures(cell: Cell, rounds: readonly CellSample[], roundsOf: RoundsOf): Figure[] {
+  const figures = cellFigures(cell, rounds);
+  const addedUs = addedTo(roundsOf('collection'), rounds);
+  const what = `${figures[0]?.what}: p50 added`;
+  return [...figures, { what, value: addedUs(0.5), unit: 'us' }];
+}
+
+/** Returns the time that is added to a direct request, at a share of the latencies of each round. */
+function addedTo(direct: readonly CellSample[] | undefined, rounds: readonly CellSample[]): (share: number) => number {
+  return (share) =>
+    median(
+      rounds.map(
+        ({ latenciesUs }, n) => percentile(latenciesUs, share) - percentile(direct?.[n]?.latenciesUs ?? [], share),
+      ),
+    );
 }
 
 function cellFigures({ line, server, inFlight }: Cell, rounds: readonly CellSample[]): Figure[] {

@@ -6,8 +6,8 @@ import type { ServerKind } from './servers.js';
 /** One line of the table: the same work, as each kind of server is asked for it. */
 export interface Line {
   readonly name: string;
-  /** Those through the gateway are those of the collection. */
-  readonly requests: Readonly<Record<Exclude<ServerKind, 'gateway'>, LineRequest>>;
+  /** Those through the gateway or a proxy are those of the collection. */
+  readonly requests: Readonly<Record<Exclude<ServerKind, 'gateway' | 'bareProxy'>, LineRequest>>;
 }
 
 export interface LineRequest extends Omit<RequestSpec, 'headers'> {

@@ -13,7 +13,7 @@ import { customerCount, customerOf, customers, idOf, orderOf, orders } from './o
 import type { Pace } from './pace.js';
 import { makePeerTables } from './peer-tables.js';
 import { startPlatformatic } from './platformatic.js';
-import { serverNames, startHandWritten, type Server } from './servers.js';
+import { serverNames, startBareProxy, startHandWritten, type Server } from './servers.js';
 import { csvOf, definitionMs, importRate } from './whole-runs.js';
 
 interface Surroundings {
@@ -60,9 +60,10 @@ async function startServers({ url, directory, leash, pace }: Surroundings, opene
   const behind = () => platform.collectionWorkerPids;
   const gateway: Server = { kind: 'gateway', headers, pid: platform.pid, port: platform.port, behind, close };
   const handWritten = await opened.add(startHandWritten(url, leash));
+  const bareProxy = await opened.add(startBareProxy(worker, headers, leash));
   const platformatic = await startPlatformatic(url, leash);
   if (platformatic) await opened.add(Promise.resolve(platformatic));
-  return { api, servers: [collection, gateway, handWritten, ...(platformatic ? [platformatic] : [])] };
+  return { api, servers: [collection, gateway, bareProxy, handWritten, ...(platformatic ? [platformatic] : [])] };
 }
 
 /** The records of all servers have the same ids and values. */
