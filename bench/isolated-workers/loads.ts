@@ -1,6 +1,6 @@
 /** What is sent there and back, and how many at a time. */
 export interface Load {
-  readonly name: string;
+  readonly name: LoadName;
   readonly payload: unknown;
   readonly inFlight: number;
 }
@@ -22,11 +22,11 @@ function rows(): object[] {
   }));
 }
 
-export const loads = [
+export const loads: readonly Load[] = [
   { name: 'tiny, 1 in flight', payload: tiny, inFlight: 1 },
   { name: 'tiny, 64 in flight', payload: tiny, inFlight: 64 },
   { name: '1 MiB string', payload: text(1), inFlight: 1 },
   { name: '1 MiB of rows', payload: rows(), inFlight: 1 },
-] as const satisfies readonly Load[];
+];
 
-export type LoadName = (typeof loads)[number]['name'];
+export type LoadName = 'tiny, 1 in flight' | 'tiny, 64 in flight' | '1 MiB string' | '1 MiB of rows';

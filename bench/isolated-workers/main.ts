@@ -4,6 +4,7 @@ import type { Figure } from '../harness/table.js';
 import { crashesMeasurement } from './crashes.js';
 import { exitsMeasurement } from './exits.js';
 import { largeMessagesMeasurement } from './large-messages.js';
+import { loads } from './loads.js';
 import { roundTripsMeasurement } from './round-trips.js';
 import { startUpMeasurement } from './start-up.js';
 import { quick, thorough, type Measurement, type Pace } from './suite.js';
@@ -13,7 +14,7 @@ async function measure(pace: Pace, signal: AbortSignal, progress: Progress): Pro
   // One part after the other, each with rounds of its own: the processes of one are not to disturb the next.
   for (const open of [
     startUpMeasurement,
-    roundTripsMeasurement,
+    ...loads.map((load) => (all: Pace) => roundTripsMeasurement(load, all)),
     largeMessagesMeasurement,
     exitsMeasurement,
     crashesMeasurement,

@@ -1,7 +1,7 @@
 import { median, medianRatio } from '../harness/statistics.js';
 import { atLeast, times, type Figure, type Goal } from '../harness/table.js';
 import type { Echo } from './echo.js';
-import { loads, type Load, type LoadName } from './loads.js';
+import type { Load, LoadName } from './loads.js';
 import { ours } from './ours.js';
 import { jestWorker, piscina, tinypool, workerpoolOf } from './peers.js';
 import { rawIpc, rawPort, rawSocket } from './raw.js';
@@ -16,8 +16,11 @@ const leastOfFloor: Readonly<Record<'thread' | 'process', Partial<Record<LoadNam
 
 const floorNames: Readonly<Record<Place, string>> = { thread: 'raw MessagePort', process: 'raw JSON socket' };
 
-/** Round trips a second through each library and each bare transport, one worker each. */
-export async function roundTripsMeasurement(pace: Pace): Promise<Measurement> {
+/**
+ * Round trips a second of one load through each library and each bare transport, one worker each. Loads are measured one after
+ * the other, so that what is compared runs within seconds: the speed of a shared machine changes.
+ */
+export async function roundTripsMeasurement(load: Load, pace: Pace): Promise<Measurement> {
   const ipc = [rawIpc('json'), rawIpc('advanced')];
   const floors: Readonly<Record<Place, Echo>> = { thread: rawPort(), process: rawSocket() };
   const echoes = [
@@ -34,20 +37,18 @@ export async function roundTripsMeasurement(pace: Pace): Promise<Measurement> {
     workerpoolOf('process'),
     jestWorker('process'),
   ];
-  const cells = loads.flatMap((load) => echoes.map((echo) => ({ load, echo })));
-  for (const { load, echo } of cells) await roundTripsPerSecond(echo, load, pace.warmUpMs);
+  for (const echo of echoes) await roundTripsPerSecond(echo, load, pace.warmUpMs);
   return {
-    contenders: cells.map(({ load, echo }) => ({
+    contenders: echoes.map((echo) => ({
       name: `${load.name}: ${echo.name}`,
       run: async () => [await roundTripsPerSecond(echo, load, pace.loadMs)],
     })),
     figures(samples) {
-      const ratesOf = (load: Load, echo: Echo): number[] =>
-        samples[cells.findIndex((cell) => cell.load === load && cell.echo === echo)]?.flat() ?? [];
-      return loads.flatMap((load) => [
-        ...echoes.map((echo) => echoFigure(load, echo, ratesOf(load, echo), ratesOf(load, floors[placeOf(echo.kind)]))),
+      const ratesOf = (echo: Echo): number[] => samples[echoes.indexOf(echo)]?.flat() ?? [];
+      return [
+        ...echoes.map((echo) => echoFigure(load, echo, ratesOf(echo), ratesOf(floors[placeOf(echo.kind)]))),
         ...peerFigures(load, echoes, ratesOf),
-      ]);
+      ];
     },
     async close() {
       await Promise.all(echoes.map((echo) => echo.close()));
@@ -55,12 +56,7 @@ export async function roundTripsMeasurement(pace: Pace): Promise<Measurement> {
   };
 }
 
-function echoFigure(
-  load: (typeof loads)[number],
-  echo: Echo,
-  rates: readonly number[],
-  floorRates: readonly number[],
-): Figure {
+function echoFigure(load: Load, echo: Echo, rates: readonly number[], floorRates: readonly number[]): Figure {
   const place = placeOf(echo.kind);
   const ratio = medianRatio(rates, floorRates);
   const least = echo.kind.startsWith('our') ? leastOfFloor[place][load.name] : undefined;
@@ -74,12 +70,12 @@ function echoFigure(
 }
 
 /** We are never to be behind the best of the others; in processes that is no goal, but good to know. */
-function peerFigures(load: Load, echoes: readonly Echo[], ratesOf: (load: Load, echo: Echo) => number[]): Figure[] {
+function peerFigures(load: Load, echoes: readonly Echo[], ratesOf: (echo: Echo) => number[]): Figure[] {
   return (['thread', 'process'] as const).map((place) => {
-    const own = echoes.filter(({ kind }) => kind === `our ${place}`).flatMap((echo) => ratesOf(load, echo));
+    const own = echoes.filter(({ kind }) => kind === `our ${place}`).flatMap(ratesOf);
     const peers = echoes
       .filter(({ kind }) => kind === `peer ${place}`)
-      .map((echo) => ({ name: echo.name, ratio: medianRatio(own, ratesOf(load, echo)) }))
+      .map((echo) => ({ name: echo.name, ratio: medianRatio(own, ratesOf(echo)) }))
       .toSorted((a, b) => a.ratio - b.ratio);
     const { name = 'nobody', ratio = Number.NaN } = peers[0] ?? {};
     const goal: Goal | undefined = place === 'thread' ? atLeast(ratio, 1, 'x') : undefined;
