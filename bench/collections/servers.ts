@@ -29,7 +29,7 @@ export function startHandWritten(url: Secret, leash: Leash): Promise<Server> {
   return startProgram('hand-written', request, { kind: 'handWritten', headers: {} }, leash);
 }
 
-/** Starts what any reverse proxy of Node.js adds to a request, in front of a collection worker. */
+/** Starts a reverse proxy that does as little as possible, in front of a collection worker. */
 export function startBareProxy(worker: Listening, headers: Server['headers'], leash: Leash): Promise<Server> {
   const request: BareProxyRequest = { workerPort: worker.port };
   return startProgram('bare-proxy', request, { kind: 'bareProxy', headers }, leash);

@@ -4,7 +4,7 @@ const leastSlots = 256;
  * Values by ids that are added in increasing order. A `Map` would keep settled requests in memory until the next major garbage
  * collection: when it makes room it leaves its old table behind, which refers to the new one and, once it is in the old
  * generation, keeps all later ones. Here places are used again (`bench:isolated-workers`, tiny, 64 in flight after many starts:
- * 1.7 times the requests).
+ * garbage collection took 2.5 µs of each request with a Map, and 0.4 with this).
  */
 export class IdMap<Value> {
   /** The id at each place, 0 for none. An id is at the place of its lowest bits, or at one of the next, without a gap. */
