@@ -159,6 +159,8 @@ export function composeUp(
         ]),
         inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),
       ]),
+      // Drained first: workers end with the runtime, and the platform may hear of that before its own signal.
+      step('ends of workers', { drain: async () => workers.stopReporting() }),
       reportReady(report, (ready, keys) => presenter.ready(ready, keys)),
     ]),
   };

@@ -228,6 +228,20 @@ describe('ProcessHost', () => {
     expect(['stubborn', 'obedient'].map(pidOf).filter(isAlive)).toEqual([]);
   });
 
+  it('lists a process that ends while the platform stops as it was, and tells no listener', async () => {
+    const { host, linesOf, pidOf, observed } = opened(scripted);
+    await host.start(spec(scriptedBehaviour('obedient')), 1);
+    await eventually(() => expect(linesOf('one')).toHaveLength(1));
+    const told: unknown[] = [];
+    host.subscribe((event) => void told.push(event));
+    host.stopReporting();
+    process.kill(pidOf('one'), 'SIGTERM');
+    await eventually(() => expect(observed.at(-1)).toMatchObject({ kind: 'process.ended', isClean: true }));
+    expect(await host.list()).toMatchObject([{ instanceId: 'one', state: 'running' }]);
+    expect(told).toEqual([]);
+    await host.stop();
+  });
+
   it('reports a fenced call once, for the log of the machine', async () => {
     const { host, observed } = opened(scripted);
     await host.list(3);

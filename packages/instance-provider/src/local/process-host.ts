@@ -41,6 +41,7 @@ export class ProcessHost implements InstanceProvider {
   readonly #options: ProcessHostOptions;
   readonly #table: InstanceTable;
   readonly #processes = new Map<string, HostedProcess>();
+  #isReporting = true;
   #isStopping = false;
 
   constructor(options: ProcessHostOptions) {
@@ -78,6 +79,11 @@ export class ProcessHost implements InstanceProvider {
 
   subscribe(listener: (event: InstanceEvent) => void): () => void {
     return this.#table.subscribe(listener);
+  }
+
+  /** Reports no further ends: the platform on this machine stops, so the scale controller must not take them for losses. */
+  stopReporting(): void {
+    this.#isReporting = false;
   }
 
   /** Refuses further instances and ends all; resolves when none runs. */
@@ -160,7 +166,7 @@ export class ProcessHost implements InstanceProvider {
     const wasTold = hosted?.endsByMs !== undefined;
     const isClean = end.kind !== 'crashed' || (wasTold && end.text.startsWith('signal SIGTERM'));
     this.#options.observe({ kind: 'process.ended', role, workerId: instanceId, isClean, text: end.text });
-    this.#table.ended(instanceId, { isClean, text: end.text });
+    if (this.#isReporting) this.#table.ended(instanceId, { isClean, text: end.text });
   }
 }
 

@@ -1,14 +1,17 @@
 import type { Lifecycle } from './lifecycle.js';
 
-/** An action that runs once during start or once during stop, as a part among others. */
-export function step(
-  name: string,
-  { up, down }: { readonly up?: () => Promise<void>; readonly down?: () => Promise<void> },
-): Lifecycle {
+interface StepActions {
+  readonly up?: () => Promise<void>;
+  readonly drain?: () => Promise<void>;
+  readonly down?: () => Promise<void>;
+}
+
+/** Actions that run once during start, drain or stop, as a part among others. */
+export function step(name: string, { up, drain, down }: StepActions): Lifecycle {
   return {
     name,
     start: async () => up?.(),
-    drain: () => Promise.resolve(),
+    drain: async () => drain?.(),
     stop: async () => down?.(),
   };
 }
