@@ -17,6 +17,9 @@ import { notOwnerHeader, wasForwarded } from './forward-headers.js';
 import type { ForwardSource } from './forwarding.js';
 import { RequestForwarder, type Reroute } from './request-forwarder.js';
 
+/** A port that no test listens on: one that was closed may be given to the next server, of this test or of another. */
+const nowhere = 'http://127.0.0.1:1';
+
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
@@ -235,10 +238,7 @@ describe('the forwarder', () => {
   it.each([false, true])(
     'refuses with 503 when the owner does not listen (body read before: %s)',
     async (readFirst) => {
-      const owner = await listen(echo);
-      const stage = await front(owner.url, { readFirst });
-      owner.server.close();
-      owner.server.closeAllConnections();
+      const stage = await front(nowhere, { readFirst });
       const answer = await fetch(stage.url, { method: 'POST', body: 'x'.repeat(100_000) });
       expect(answer.status).toBe(503);
       expect(answer.headers.get('retry-after')).toBe('1');
@@ -247,7 +247,7 @@ describe('the forwarder', () => {
         message: expect.stringMatching(/try again/i) as string,
         requestId: answer.headers.get('x-request-id'),
       });
-      expect(stage.seen).toEqual([{ kind: 'replica.unreachable', url: owner.url, reason: 'ECONNREFUSED' }]);
+      expect(stage.seen).toEqual([{ kind: 'replica.unreachable', url: nowhere, reason: 'ECONNREFUSED' }]);
       expect(stage.doubts).toBe(1);
     },
   );
@@ -323,21 +323,17 @@ describe('the forwarder', () => {
   );
 
   it('locates the owner again while none can be reached', async () => {
-    const former = await listen(echo);
-    former.server.close();
     const present = await listen(echo);
     let asked = 0;
-    const stage = await front(former.url, { reroute: async () => ((asked += 1) < 4 ? former.url : present.url) });
+    const stage = await front(nowhere, { reroute: async () => ((asked += 1) < 4 ? nowhere : present.url) });
     const answer = await fetch(stage.url, { method: 'POST', body: 'x' });
     expect([answer.status, asked, stage.doubts]).toEqual([201, 4, 4]);
     expect(stage.seen).toEqual([]);
   });
 
   it('gives up in time, or when there is no owner', async () => {
-    const former = await listen(echo);
-    former.server.close();
-    const ever = await front(former.url, { rerouteWithinMs: 300, reroute: async () => former.url });
-    const none = await front(former.url, { reroute: async () => undefined });
+    const ever = await front(nowhere, { rerouteWithinMs: 300, reroute: async () => nowhere });
+    const none = await front(nowhere, { reroute: async () => undefined });
     for (const { url } of [ever, none]) {
       const answer = await fetch(url, { method: 'POST', body: 'x' });
       expect(answer.status).toBe(503);
