@@ -69,6 +69,7 @@ interface Client {
 
 class PhaseCount {
   sent = 0;
+  answered = 0;
   succeeded = 0;
   cameBack = 0;
   cameBackServed = 0;
@@ -150,7 +151,7 @@ class OpenLoop {
     count.startedMs = performance.now();
     let due = 0;
     const isOver = (elapsedMs: number): boolean =>
-      elapsedMs >= durationMs + extraMs || (elapsedMs >= durationMs && (extraMs === 0 || this.#toComeBack === 0));
+      elapsedMs >= durationMs + extraMs || (elapsedMs >= durationMs && (extraMs === 0 || !this.#mayComeBack(index)));
     const sendUntil = (elapsedMs: number): void => {
       const wanted = Math.floor((elapsedMs * perSecond) / 1_000);
       for (; due < wanted; due += 1) this.#send(false);
@@ -163,6 +164,12 @@ class OpenLoop {
     // On a busy machine the last turn comes late: everything that was promised is sent all the same.
     sendUntil(durationMs);
     count.endedMs = performance.now();
+  }
+
+  /** Whether a refused request of an earlier phase, or one that may still be refused, has not come back. */
+  #mayComeBack(phase: number): boolean {
+    if (this.#load.oneInComesBack === undefined) return false;
+    return this.#toComeBack > 0 || this.#counts.slice(0, phase).some(({ sent, answered }) => answered < sent);
   }
 
   #send(isBack: boolean): void {
@@ -189,6 +196,7 @@ class OpenLoop {
     const count = this.#counts[client.phase];
     const now = this.#counts[this.#phase];
     if (!count || !now) return;
+    count.answered += 1;
     if (client.request.numbers > 0) this.#answered[client.turn] = nowMs - this.#startedMs;
     const us = (nowMs - client.sentMs) * 1_000;
     const isRefused = status === 429;
