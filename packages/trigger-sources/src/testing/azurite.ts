@@ -16,6 +16,9 @@ export interface Azurite {
 type AzuriteService = 'blob' | 'queue' | 'table';
 export type AzuriteUrls = Partial<Readonly<Record<AzuriteService, string>>>;
 
+/** Azurite loads thousands of modules: with other tests on a slow machine that took more than the 30 s of other programs. */
+const startWithinMs = 90_000;
+
 /** The default account of Azurite; its key is public. */
 const account = 'devstoreaccount1';
 const accountKey = 'Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==';
@@ -56,7 +59,10 @@ export async function startAzurite(
     { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], cwd: tmpdir() },
   );
   const urlOf = async (service: AzuriteService): Promise<string> => {
-    const line = await child.line(new RegExp(`Azurite ${service} service (is )?successfully listen`, 'i'));
+    const line = await child.line(
+      new RegExp(`Azurite ${service} service (is )?successfully listen`, 'i'),
+      startWithinMs,
+    );
     return /http:\/\/\S+/.exec(line)?.[0] ?? '';
   };
   try {
