@@ -12,6 +12,7 @@ export const runtimeBroke = defineError<{ reason: string }>('GATEWAY_RUNTIME_BRO
   fault: 'platform',
   retryable: false,
   status: 502,
+  advice: 'Whether the function ran to its end is not known.',
   help: 'The runtime went away while it ran the request. Whether the function ran to its end is not known.',
   message: (d) => `the runtime broke off: ${d.reason}`,
 });
@@ -36,8 +37,9 @@ export const collectionWorkerBroke = defineError<{ reason: string }>('GATEWAY_CO
   fault: 'platform',
   retryable: false,
   status: 502,
+  advice: 'Read the record to see whether the write took place before you repeat it.',
   help: 'The collection worker went away while it served the request. Whether a write had its effect is not known: read the record, or repeat the request with the same Idempotency-Key.',
-  message: (d) => `The collection worker broke off: ${d.reason}. Read the record to see whether the write took place.`,
+  message: (d) => `The collection worker broke off: ${d.reason}`,
 });
 
 export const collectionWorkerAbsent = defineError('GATEWAY_NO_COLLECTION_WORKER', {
@@ -62,9 +64,9 @@ export const collectionWorkerTimedOut = defineError<{ afterMs: number }>('GATEWA
   fault: 'platform',
   retryable: false,
   status: 504,
+  advice: 'Read the record to see whether the write took place before you repeat it.',
   help: 'The collection worker did not begin to answer within `DROVER_GATEWAY_RESPONSE_TIMEOUT_MS`. Whether a write had its effect is not known: read the record, or repeat the request with the same Idempotency-Key.',
-  message: (d) =>
-    `The collection worker has not answered in ${d.afterMs} ms. Read the record to see whether the write took place.`,
+  message: (d) => `The collection worker has not answered in ${d.afterMs} ms`,
 });
 
 export const controlPlaneUnreachable = defineError<{ reason: string }>('GATEWAY_CONTROL_PLANE_UNREACHABLE', {
@@ -79,8 +81,9 @@ export const controlPlaneBroke = defineError<{ reason: string }>('GATEWAY_CONTRO
   fault: 'platform',
   retryable: false,
   status: 502,
+  advice: 'Read what the request was to change before you repeat it.',
   help: 'The control plane went away while it served the request. Whether the request had its effect is not known: read what it was to change.',
-  message: (d) => `The control plane broke off: ${d.reason}. Read what the request was to change before you repeat it.`,
+  message: (d) => `The control plane broke off: ${d.reason}`,
 });
 
 export const controlPlaneAbsent = defineError('GATEWAY_NO_CONTROL_PLANE', {

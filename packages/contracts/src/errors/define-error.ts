@@ -7,6 +7,8 @@ export interface ErrorTraits {
   readonly retryable: boolean;
   /** HTTP status of a response with this error. */
   readonly status: number;
+  /** What a caller can do about a fault of the platform, whose message it does not see. */
+  readonly advice?: string | undefined;
 }
 
 /** An error whose identity is its `code`, also across processes: compare it with `hasCode`, never by class. */
@@ -15,6 +17,7 @@ export class CodedError extends Error implements ErrorTraits {
   readonly fault: Fault;
   readonly retryable: boolean;
   readonly status: number;
+  readonly advice: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: string, traits: ErrorTraits, message: string, details: object, cause?: unknown) {
@@ -24,6 +27,7 @@ export class CodedError extends Error implements ErrorTraits {
     this.fault = traits.fault;
     this.retryable = traits.retryable;
     this.status = traits.status;
+    this.advice = traits.advice;
     this.details = { ...details };
   }
 }
@@ -42,7 +46,7 @@ export function defineError<Details extends object = Record<string, never>>(
 ): ErrorDefinition<Details> {
   const { fault, retryable, status, help, message } = definition;
   const make = (details: Details, cause?: unknown): CodedError =>
-    new CodedError(code, { fault, retryable, status }, message(details), details, cause);
+    new CodedError(code, definition, message(details), details, cause);
   return Object.assign(make, { code, fault, retryable, status, help });
 }
 

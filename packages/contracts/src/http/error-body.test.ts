@@ -34,6 +34,11 @@ describe('toErrorBody', () => {
     expect(failing({ fault: 'platform', retryable: false, status: 503 }).body.message).not.toContain('Try again');
   });
 
+  it('tells the caller what to do about a platform fault, if there is something', () => {
+    const { body } = failing({ fault: 'platform', retryable: false, status: 502, advice: 'Read the record.' });
+    expect(body.message).toContain(' Read the record. ');
+  });
+
   it.each([
     ['an error', new Error(secret)],
     ['an error with a code of its own', Object.assign(new Error(secret), { code: 'ECONNREFUSED', status: 200 })],

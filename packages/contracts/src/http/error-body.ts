@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox';
-import { isCodedError } from '../errors/define-error.js';
+import { isCodedError, type ErrorTraits } from '../errors/define-error.js';
 
 /** Body of every error response. */
 export const ErrorBody = Type.Object(
@@ -27,9 +27,12 @@ export function toErrorBody(error: unknown, requestId: string): { readonly statu
     const message = 'An unexpected error occurred. Search the log for this request id.';
     return { status: 500, body: { error: 'INTERNAL_ERROR', message, requestId } };
   }
-  const message =
-    error.fault === 'platform'
-      ? `The platform cannot process this request${error.retryable ? ' at the moment. Try again shortly.' : '. Search the log for this request id.'}`
-      : error.message;
+  const message = error.fault === 'platform' ? platformMessage(error) : error.message;
   return { status: error.status, body: { error: error.code, message, requestId } };
+}
+
+function platformMessage({ retryable, advice }: ErrorTraits): string {
+  if (retryable) return 'The platform cannot process this request at the moment. Try again shortly.';
+  const search = 'Search the log for this request id.';
+  return `The platform cannot process this request. ${advice === undefined ? '' : `${advice} `}${search}`;
 }
