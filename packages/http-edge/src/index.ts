@@ -36,6 +36,7 @@ export type { HeadChanges } from './proxy/forwarded-request.js';
 export { endToEndHeaders, forwardedLine, isHopByHop, namedByConnectionHeader } from './proxy/hop-by-hop.js';
 export { ProxiedRequest } from './proxy/proxied-request.js';
 export type { MissKind, ProxiedRequestOptions } from './proxy/proxied-request.js';
+export { readShortBody } from './proxy/short-body.js';
 export { ResponseSink } from './proxy/response-sink.js';
 export type { ResponseStream } from './proxy/response-sink.js';
 export { apiReaders, type ApiObservation } from './server/api-observations.js';
@@ -44,6 +45,7 @@ export type { FastLaneExchange } from './server/fast-lane/fast-lane-exchange.js'
 export type { FastLaneLimits, FastLaneMethod, FastLaneRequest } from './server/fast-lane/fast-lane-request.js';
 export { ApiServer } from './server/api-server.js';
 export type { ApiServerOptions } from './server/api-server.js';
+export { LocalSocket, localSocketFile } from './server/local-socket.js';
 export { HttpPort } from './server/port.js';
 export type { HttpPortOptions } from './server/port.js';
 export { probes } from './server/probes.js';

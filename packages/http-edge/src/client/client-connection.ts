@@ -26,6 +26,8 @@ export interface ClientConnectionOptions extends AnswerLimits {
   readonly connectTimeoutMs: number;
   /** Fails a call during which no byte was sent or received for so long; never if undefined. */
   readonly inactivityMs?: number;
+  /** The socket is a Unix socket of the server itself. */
+  readonly isLocal?: boolean;
   /** Called when the connection ends while no call is in flight. */
   readonly onIdleEnd: () => void;
 }
@@ -46,6 +48,7 @@ const smallBodyBytes = 16_384;
 export class ClientConnection {
   readonly #socket: Socket;
   readonly #reader: AnswerReader;
+  readonly #isLocal: boolean;
   readonly #onIdleEnd: () => void;
   readonly #cancelTimeout: () => void;
   /** Of the call in flight. */
@@ -62,6 +65,7 @@ export class ClientConnection {
   /** `open` begins to connect a socket, plain or TLS, that reads with the given options. */
   constructor(open: (onread: OnReadOpts) => Socket, options: ClientConnectionOptions) {
     this.#reader = new AnswerReader(options);
+    this.#isLocal = options.isLocal === true;
     this.#onIdleEnd = options.onIdleEnd;
     // One buffer for all reads of this socket: the reader copies what it needs.
     const buffer = Buffer.allocUnsafeSlow(readBytes);
@@ -105,6 +109,14 @@ export class ClientConnection {
   /** The head of the answer that the call in flight waits for, or waited for when it failed. */
   get begin(): AnswerBegin | undefined {
     return this.#reader.begin;
+  }
+
+  /**
+   * Whether the server had not read the whole call that failed with `error`. Known for Unix sockets only: the system resets such a
+   * connection if it is closed with bytes that were not read, also when the server is killed, and ends it in order otherwise.
+   */
+  wasUnread(error: Error): boolean {
+    return this.#isLocal && (this.#hasFailedWrite || ('code' in error && error.code === 'ECONNRESET'));
   }
 
   /** Throws while another call is in flight. */

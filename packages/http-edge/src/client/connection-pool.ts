@@ -7,6 +7,8 @@ import { ClientFault } from './client-fault.js';
 export interface ConnectionPoolOptions {
   /** Where to connect: protocol, host and port. */
   readonly url: URL;
+  /** Returns the Unix socket of the server if it is on this machine and has one; asked for each connection. */
+  readonly localSocket?: () => string | undefined;
   /** Further calls wait in line until a connection is free. */
   readonly maxConnections: number;
   readonly connectTimeoutMs: number;
@@ -137,7 +139,10 @@ export class ConnectionPool {
   #open(): ClientConnection {
     const { connectTimeoutMs, inactivityMs, clock } = this.#options;
     const { maxHeadBytes = defaultMaxHeadBytes, maxBodyBytes = Number.POSITIVE_INFINITY } = this.#options;
-    const connection: ClientConnection = new ClientConnection(this.#openSocket, {
+    const path = this.#options.localSocket?.();
+    const open = path === undefined ? this.#openSocket : (onread: OnReadOpts) => connectTcp({ path, onread });
+    const connection: ClientConnection = new ClientConnection(open, {
+      isLocal: path !== undefined,
       clock,
       connectTimeoutMs,
       ...(inactivityMs !== undefined && { inactivityMs }),

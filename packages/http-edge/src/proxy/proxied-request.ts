@@ -9,11 +9,12 @@ import { endToEndHeaders } from './hop-by-hop.js';
  * Why a request got no answer.
  *
  * - unsent: there was no connection; the server has seen nothing of the request
+ * - unread: the server, which is on this machine, went away before it had read the whole request
  * - stale: a kept connection was closed before any byte of the answer; the server has most likely not read the request
  * - unknown: the connection broke before any byte of the answer; how far the request got is not known
  * - refused: `accepts` did not want the answer
  */
-export type MissKind = 'unsent' | 'stale' | 'unknown' | 'refused';
+export type MissKind = 'unsent' | 'unread' | 'stale' | 'unknown' | 'refused';
 
 export interface ProxiedRequestOptions {
   readonly pool: ConnectionPool;
@@ -137,6 +138,7 @@ export class ProxiedRequest implements AnswerReceiver, ConnectionUser {
       sink.destroy();
       onEnd?.(error, false);
     } else if (!isSent) onMissed('unsent', error);
+    else if (!hasAnswer && connection.wasUnread(error)) onMissed('unread', error);
     else onMissed(connection.isReused && !hasAnswer && isClosed(error) ? 'stale' : 'unknown', error);
   }
 

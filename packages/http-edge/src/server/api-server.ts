@@ -47,6 +47,11 @@ export abstract class ApiServer implements Lifecycle {
     return this.#port.openConnections;
   }
 
+  /** Serves a connection that another listener has accepted. */
+  serveConnection(socket: Socket): void {
+    this.#port.serveConnection(socket);
+  }
+
   async start(): Promise<void> {
     const { host, port, observe } = this.#options;
     try {

@@ -122,6 +122,12 @@ export class HttpPort {
     });
   }
 
+  /** Serves a connection that another listener of this process has accepted. */
+  serveConnection(socket: Socket): void {
+    if (this.isClosing) return void socket.destroy();
+    this.#server.emit('connection', this.#inject(socket));
+  }
+
   /** Serves the connections that another process passes, until a request on them is not served here: that one goes back with its connection. */
   adoptFrom(channel: ConnectionChannel, isServed: (target: string) => boolean): void {
     // A request with an API key may be about a collection that was defined a moment ago: only the process that passed it knows.
