@@ -8,7 +8,7 @@ import {
 } from '@drover/collection-engine';
 import { awaitSchema, Database, DatabaseProbe, schemaVersions } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
-import { probes, RequestDurations, requestMetrics } from '@drover/http-edge';
+import { LocalSocket, probes, RequestDurations, requestMetrics } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -18,6 +18,7 @@ import {
   type ProcessIo,
 } from '@drover/service-kit';
 import { parseCollectionWorkerConfig, recordLimits, recordPortLimits, type CollectionWorkerConfig } from './config.js';
+import { collectionWorkerSocketUnusable } from './errors.js';
 import { CollectionDirectory } from './directory/collection-directory.js';
 import { collectionWorkerReaders } from './observations.js';
 import { composeMembership } from './compose-membership.js';
@@ -87,6 +88,11 @@ export function composeCollectionWorker(
     use: membership?.use,
     ...io,
   });
+  const { socketDirectory: directoryOfSockets } = config;
+  const localSocket =
+    directoryOfSockets === undefined
+      ? []
+      : [new LocalSocket({ directory: directoryOfSockets, server, unusable: collectionWorkerSocketUnusable })];
   const member = membership?.join(server);
   if (member) health.addNotice('control plane', () => member.problem());
   return {
@@ -103,6 +109,7 @@ export function composeCollectionWorker(
       directory,
       ...records.parts,
       server,
+      ...localSocket,
       endless(draining),
       ...(member ? [member] : []),
     ]),

@@ -80,6 +80,10 @@ export const collectionWorkerVariables = {
     default: 7073,
     about: 'Port of the records API; 0 for any free one. `drover up` takes any free one unless it is set.',
   }),
+  socketDirectory: optionalText('DROVER_WORKER_SOCKET_DIR', {
+    about:
+      'Directory, of at most 90 characters, in which the worker also listens on a Unix socket for gateways on the same machine: such a request costs less, and one that a killed worker had not read is sent to another worker. Only trusted users may have access to it. `drover up` sets it.',
+  }),
   ...edgeVariables,
   recordsConnections: integer('DROVER_COLLECTION_WORKER_MAX_CONNECTIONS', {
     min: 1,

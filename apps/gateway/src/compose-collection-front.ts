@@ -34,6 +34,7 @@ export function composeCollectionFront(
   const watch = new EndpointWatch({ clock, timeoutMs: config.responseTimeoutMs });
   const endpoints = new CollectionEndpoints({
     policy,
+    socketDirectory: config.workerSocketDirectory,
     clock,
     onBusy: watch.watch,
     onMove: ({ id: workerId, url, isHung }, change) =>

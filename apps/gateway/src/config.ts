@@ -65,6 +65,10 @@ export const gatewayVariables = {
   gatewayZone: optionalText('DROVER_GATEWAY_ZONE', {
     about: 'Zone of the gateway: of the workers of a collection, those with the same `WORKER_ZONE` are preferred.',
   }),
+  workerSocketDirectory: optionalText('DROVER_WORKER_SOCKET_DIR', {
+    about:
+      'Directory of the Unix sockets of collection workers on this machine, which the gateway prefers to their ports. Collection workers have the same variable. `drover up` sets it.',
+  }),
   stickyRequests: integer('DROVER_GATEWAY_STICKY_REQUESTS', {
     min: 0,
     max: 100_000,

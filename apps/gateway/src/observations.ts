@@ -5,7 +5,7 @@ import { count, type ComputedMetric, type Readers } from '@drover/service-kit';
 import type { CollectionEndpoint } from './endpoints/collection-endpoint.js';
 
 /** Why a request for records was sent again. */
-export type RetryReason = 'unsent' | 'wrong-worker' | 'broke-off' | 'server-error' | 'spare';
+export type RetryReason = 'unsent' | 'unread' | 'wrong-worker' | 'broke-off' | 'server-error' | 'spare';
 
 export type CollectionFrontObservation =
   | {
@@ -18,7 +18,14 @@ export type CollectionFrontObservation =
     }
   | { readonly kind: 'gateway.retried'; readonly reason: RetryReason; readonly workerId: string }
   | { readonly kind: 'gateway.held' }
-  | { readonly kind: 'gateway.refused'; readonly code: string };
+  | {
+      readonly kind: 'gateway.refused';
+      readonly requestId: string;
+      readonly code: string;
+      readonly reason: string;
+      /** The effect of the request is not known, or another fault of the platform that does not pass. */
+      readonly isLasting: boolean;
+    };
 
 export const collectionFrontReaders: Readers<CollectionFrontObservation> = {
   'gateway.endpoint-moved': {
@@ -53,9 +60,10 @@ export const collectionFrontReaders: Readers<CollectionFrontObservation> = {
     metrics: [count('drover_gateway_held_total', 'Requests for records that waited for a collection worker')],
   },
   'gateway.refused': {
-    level: 'debug',
+    level: (o) => (o.isLasting ? 'warn' : 'debug'),
     isPerCall: true,
-    say: (o) => `a request for records is refused (${o.code})`,
+    say: (o) => `request ${o.requestId} for records is refused with ${o.code}: ${o.reason}`,
+    maxLines: { perSecond: 10, by: (o) => o.code },
     metrics: [
       count('drover_gateway_refused_total', 'Requests for records that the gateway answered with an error itself', {
         labelNames: ['code'],

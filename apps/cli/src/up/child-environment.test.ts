@@ -111,6 +111,17 @@ describe('collectionWorkerEnvironment', () => {
     expect(next['DROVER_COLLECTION_WORKER_PORT']).toBe('4004');
   });
 
+  it('meets the gateway in the data directory, unless its path is too long or another directory is configured', () => {
+    const socketsOf = (environment: Record<string, string>, at: DataDirectory): (string | undefined)[] =>
+      [
+        collectionWorkerEnvironment(environment, at, 1, undefined),
+        platformEnvironment(environment, at, 7_000, undefined),
+      ].map(({ DROVER_WORKER_SOCKET_DIR: sockets }) => sockets);
+    expect(socketsOf({}, directory)).toEqual(['/data/sockets', '/data/sockets']);
+    expect(socketsOf({ DROVER_WORKER_SOCKET_DIR: '/own' }, directory)).toEqual(['/own', '/own']);
+    expect(socketsOf({}, new DataDirectory(`/${'long'.repeat(25)}`))).toEqual([undefined, undefined]);
+  });
+
   it('has the database by its file, and the key that encrypts fields', () => {
     const environment = collectionWorkerEnvironment({ DATABASE_URL: 'postgres://secret' }, directory, 1, undefined);
     expect(environment).not.toHaveProperty('DATABASE_URL');

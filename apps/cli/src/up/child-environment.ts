@@ -28,6 +28,7 @@ export function platformEnvironment(
     // For the collection workers that the scale controller starts and drains.
     CONTROL_PLANE_URL_FILE: directory.controlPlaneUrl,
     WORKER_CAPACITY: environment['WORKER_CAPACITY'] || allCollections,
+    ...workerSockets(environment, directory),
     ...(port && { DROVER_PORT: port }),
   };
 }
@@ -100,6 +101,7 @@ export function collectionWorkerEnvironment(
     DROVER_COLLECTION_WORKER_PORT: portOf(previous?.['records']) ?? ((number === 1 && configuredPort) || '0'),
     ...keyFile(environment, 'DROVER_SECRETS_KEY', directory.secretsKey),
     ...keyFile(environment, 'DROVER_WORKER_JOIN_KEY', directory.workerJoinKey),
+    ...workerSockets(environment, directory),
   };
 }
 
@@ -119,6 +121,12 @@ export function wholePlatformEnvironment(
 
 /** On one machine there is no other worker that could take what is above the capacity. */
 const allCollections = '100000';
+
+/** Where collection workers and gateway meet on this machine. */
+function workerSockets({ DROVER_WORKER_SOCKET_DIR: configured }: Environment, { sockets }: DataDirectory) {
+  const directory = configured || sockets;
+  return directory === undefined ? {} : { DROVER_WORKER_SOCKET_DIR: directory };
+}
 
 /** Names the key file of the data directory, unless the user configured a key. */
 function keyFile(environment: Environment, name: string, file: string): NodeJS.ProcessEnv {

@@ -35,6 +35,7 @@ import { ProcessLog } from './process-log.js';
 import { ScaleLinkPort } from './scale-link-port.js';
 import {
   checkPublicPort,
+  clearSockets,
   createKeys,
   removeStaleUrls,
   reportReady,
@@ -132,6 +133,7 @@ export function composeUp(
       step('leash', { down: () => leash.stop() }),
       link,
       removeStaleUrls(directory),
+      clearSockets(directory),
       createKeys(directory, randomness),
       together('logs', logs),
       step('hosted workers', { down: () => workers.stop() }), // after the runtime, which drains function workers

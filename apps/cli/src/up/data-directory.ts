@@ -73,6 +73,12 @@ export class DataDirectory implements Lifecycle {
     return path.join(this.path, 'payloads');
   }
 
+  /** Unix sockets of collection workers; undefined if the names of sockets in it would be longer than the system allows. */
+  get sockets(): string | undefined {
+    const directory = path.join(this.path, 'sockets');
+    return Buffer.byteLength(directory) <= longestSocketDirectory ? directory : undefined;
+  }
+
   get databaseUrl(): string {
     return path.join(this.path, 'database-url');
   }
@@ -147,6 +153,9 @@ export class DataDirectory implements Lifecycle {
     }
   }
 }
+
+/** Names of sockets have up to 103 bytes on macOS, 107 on Linux. */
+const longestSocketDirectory = 90;
 
 const reasons: Readonly<Record<string, string>> = {
   EACCES: 'this user has no write permission',

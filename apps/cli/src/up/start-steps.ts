@@ -6,7 +6,7 @@ import { newApiKey } from '@drover/collection-engine';
 import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
 import { applicationIdOf } from '@drover/runtime';
-import { step, type Lifecycle, type Randomness, type SupervisedProcess } from '@drover/service-kit';
+import { makeDirectories, step, type Lifecycle, type Randomness, type SupervisedProcess } from '@drover/service-kit';
 import type { LaterCollectionWorkers } from './collection-workers.js';
 import type { UpConfig } from './config.js';
 import type { CredentialsFile } from './credentials.js';
@@ -67,6 +67,17 @@ export function removeStaleUrls(directory: DataDirectory): Lifecycle {
           (file) => rm(file, { force: true }),
         ),
       );
+    },
+  });
+}
+
+/** Sockets of workers that were killed would be refused connections. */
+export function clearSockets({ sockets }: DataDirectory): Lifecycle {
+  return step('sockets', {
+    up: async () => {
+      if (sockets === undefined) return;
+      await rm(sockets, { recursive: true, force: true });
+      await makeDirectories(sockets, { mode: 0o700 });
     },
   });
 }

@@ -43,18 +43,3 @@ export class Forwarding {
     return this.isWhole && repeatableMethods.has(this.source.request.method);
   }
 }
-
-/** Reads a body whose announced length is at most `maxBytes`. Returns undefined if it is longer or not announced. */
-export function readShortBody({ request, body }: ForwardSource, maxBytes: number): Promise<Buffer> | undefined {
-  if (body === undefined || !('source' in body)) return undefined;
-  const length = Number(request.headers['content-length'] ?? Infinity);
-  if (!(length <= maxBytes)) return undefined;
-  const { source } = body;
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    source.on('data', (chunk: Buffer) => chunks.push(chunk));
-    source.once('end', () => resolve(Buffer.concat(chunks)));
-    source.once('error', reject);
-    source.once('close', () => reject(new Error('The client closed the connection.')));
-  });
-}

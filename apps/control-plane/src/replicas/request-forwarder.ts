@@ -1,8 +1,15 @@
-import { ConnectionPool, forwardedHead, ProxiedRequest, type ForwardedRequest, type MissKind } from '@drover/http-edge';
+import {
+  ConnectionPool,
+  forwardedHead,
+  ProxiedRequest,
+  readShortBody,
+  type ForwardedRequest,
+  type MissKind,
+} from '@drover/http-edge';
 import { backOffMs, sleep, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { ownerConnectionLost, ownerUnreachable } from './errors.js';
 import { forwardChanges, isFromNonOwner } from './forward-headers.js';
-import { Forwarding, readShortBody, type ForwardSource } from './forwarding.js';
+import { Forwarding, type ForwardSource } from './forwarding.js';
 import type { ReplicaObservation } from './observations.js';
 
 export interface RequestForwarderOptions {
@@ -63,8 +70,12 @@ export class RequestForwarder implements Lifecycle {
       const giveUpMs = this.#options.clock.monotonicMs() + (this.#options.rerouteWithinMs ?? defaultRerouteWithinMs);
       this.#send(new Forwarding(source, body), { url, attempt: 1, giveUpMs, reroute });
     };
-    const reading = readShortBody(source, heldBytes);
-    if (!reading) return begin(source.body);
+    const { body, request } = source;
+    const reading =
+      body !== undefined && 'source' in body
+        ? readShortBody(body.source, request.headers['content-length'], heldBytes)
+        : undefined;
+    if (!reading) return begin(body);
     // A client that left before it had sent its body gets no answer.
     reading.then(begin, () => source.sink.destroy());
   }

@@ -40,7 +40,7 @@ const maxRefusals = 3;
 /**
  * One request for records on its way to one of the workers of its collection.
  *
- * - no worker has seen it (`unsent`): it goes to another one, and waits if none accepts connections
+ * - no worker has seen it (`unsent`), or the whole of it (`unread`): it goes to another one, and waits if none accepts connections
  * - a worker does not hold the collection (421): the route is read again, and the request goes to another worker
  * - the connection broke off: it goes to another worker once, if a repetition changes nothing and the budget allows; otherwise the
  *   client is told that its effect is not known
@@ -184,6 +184,11 @@ export class CollectionCall implements CarriedCall {
       case 'unsent':
         this.#leaveEndpoint('gateway-error');
         this.#note(endpoint, 'unsent');
+        return this.#attempt();
+      case 'unread':
+        this.#leaveEndpoint('gateway-error');
+        if (!this.request.isReadWhole) return this.#brokeOff(endpoint, error);
+        this.#note(endpoint, 'unread');
         return this.#attempt();
       // A worker may close a kept connection at any time, which says nothing about its health.
       case 'stale':

@@ -1,199 +1,20 @@
 import { once } from 'node:events';
-import { Agent, createServer, request, type IncomingMessage, type RequestListener } from 'node:http';
-import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { createServer, request, type RequestListener } from 'node:http';
+import { connect } from 'node:net';
 import { routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
-import { FastLane } from '@drover/http-edge';
-import { systemClock, systemRandomness, type Clock } from '@drover/service-kit';
 import { eventually, FakeClock } from '@drover/testkit';
-import { afterEach, describe, expect, it } from 'vitest';
-import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
-import { EndpointWatch } from '../endpoints/endpoint-watch.js';
-import { defaultEndpointPolicy } from '../picking/endpoint.js';
-import type { RoutedCollection } from '../routes/collection-routes.js';
-import { CollectionProxy } from './collection-proxy.js';
-
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
-
-const limits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  requestBytes: 65_536,
-  keepAliveMs: 5_000,
-  checkEveryMs: 1_000,
-};
-
-async function listen(server: Server): Promise<string> {
-  const sockets = new Set<Socket>();
-  server.on('connection', (socket: Socket) => sockets.add(socket));
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  closing.push(
-    () =>
-      new Promise((resolve) => {
-        server.close(resolve);
-        for (const socket of sockets) socket.destroy();
-      }),
-  );
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
-/** A worker that answers with its name, and keeps the requests that it has seen. */
-async function worker(name: string, serve?: RequestListener) {
-  const seen: IncomingMessage[] = [];
-  const url = await listen(
-    createServer((incoming, response) => {
-      seen.push(incoming);
-      if (serve) serve(incoming, response);
-      else incoming.resume().once('end', () => response.end(name));
-    }),
-  );
-  return { name, url, seen };
-}
-
-/** A worker that takes the whole request and then resets the connection. */
-async function resettingWorker() {
-  const seen: string[] = [];
-  const url = await listen(
-    createTcpServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.on('data', (bytes) => {
-        seen.push(String(bytes));
-        socket.resetAndDestroy();
-      });
-    }),
-  );
-  return { name: 'resetting', url, seen };
-}
-
-/** An address at which nothing listens. */
-async function closedUrl(): Promise<string> {
-  const server = createTcpServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  await new Promise((resolve) => server.close(resolve));
-  return url;
-}
-
-type Lane = 'fast lane' | "Node's server";
-
-interface GatewayOptions {
-  readonly holdMs?: number;
-  readonly maxInFlight?: number;
-  readonly recordsBodyBytes?: number;
-  readonly clock?: Clock;
-  /** Serve other collections of the tenant. */
-  readonly spares?: readonly { readonly name: string; readonly url: string }[];
-}
-
-/** A gateway for the collection `orders` of one tenant. A request tries the first of the workers first. */
-async function gateway(
-  lane: Lane,
-  named: readonly { readonly name: string; readonly url: string }[],
-  {
-    holdMs = 0,
-    maxInFlight = 1_024,
-    recordsBodyBytes = 10_485_760,
-    clock = systemClock,
-    spares = [],
-  }: GatewayOptions = {},
-) {
-  const watch = new EndpointWatch({ clock, timeoutMs: 30_000 });
-  const policy = { ...defaultEndpointPolicy, maxInFlight };
-  const endpoints = new CollectionEndpoints({ policy, clock, onBusy: watch.watch });
-  const resolve = (workers: typeof named, generation: number): RoutedCollection => ({
-    generation,
-    endpoints: endpoints.acquire(workers.map(({ name, url }) => ({ workerId: name, url }))),
-  });
-  const routes = {
-    hasWorkers: true,
-    route: named.length === 0 ? undefined : resolve(named, 7),
-    afterRefresh: undefined as RoutedCollection | undefined,
-    find: () => routes.route,
-    findForTenant: () => routes.route ?? { generation: 0, endpoints: [] },
-    findOwn: () => resolve(spares, 0),
-    refresh: async () => void (routes.route = routes.afterRefresh ?? routes.route),
-    catchUp: async () => undefined,
-    onChange: undefined as ((collectionId: string | undefined) => void) | undefined,
-  };
-  const target = { tenantId: 'default', collectionId: 'id-of-orders' };
-  const observed: string[] = [];
-  const proxy = new CollectionProxy({
-    clock,
-    randomness: { ...systemRandomness, fraction: () => 0 },
-    observe: ({ kind }) => void observed.push(kind),
-    collectionWorkerUrl: undefined,
-    collectionWorkerUrlFile: undefined,
-    holdMs,
-    maxHeldRequests: 2,
-    recordsBodyBytes,
-    routes,
-    names: {
-      isEmpty: false,
-      targetsOf: () => ({ get: () => target }) as unknown as ReadonlyMap<string, typeof target>,
-      namesOf: () => ['orders'],
-      lookUp: async () => target,
-    },
-    authenticator: { authenticateCached: () => undefined, authenticate: async () => ({ refused: 'unknown' }) },
-    functions: { serve: () => false, serveFastLane: () => false },
-  });
-  const server = createServer((incoming, response) => {
-    response.setHeader('x-handed-over', '1');
-    proxy.serve(incoming, response);
-  });
-  const url = await listen(server);
-  closing.push(async () => {
-    watch.stop();
-    await proxy.stop();
-    await endpoints.close();
-  });
-  if (lane === 'fast lane') {
-    const fastLane = new FastLane(server, { limits, clock: systemClock, serve: proxy.serveFastLane });
-    closing.push(async () => fastLane.close());
-  }
-  const change = (workers: typeof named, generation: number) => {
-    routes.route = resolve(workers, generation);
-    routes.onChange?.(target.collectionId);
-  };
-  return { url, routes, resolve, change, endpoints, observed };
-}
-
-interface Sent {
-  readonly method?: string;
-  readonly headers?: Record<string, string>;
-  readonly body?: string;
-  readonly path?: string;
-}
-
-/** The fast lane leaves requests with `connection: close` to Node's server. */
-function keptConnections(): Agent {
-  const agent = new Agent({ keepAlive: true });
-  closing.push(async () => agent.destroy());
-  return agent;
-}
-
-/** Returns status and body; "broken" if the connection broke before the end of the answer. */
-async function send(url: string, { method = 'GET', headers = {}, body, path = '/api/orders' }: Sent = {}) {
-  const outgoing = request(`${url}${path}`, { method, headers, agent: keptConnections() });
-  outgoing.end(body);
-  try {
-    const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
-    let text = '';
-    for await (const chunk of incoming) text += String(chunk);
-    const code = /"code":"(\w+)"/.exec(text)?.[1];
-    return { status: incoming.statusCode, text: code ?? text, headers: incoming.headers };
-  } catch {
-    return { status: 0, text: 'broken', headers: {} };
-  }
-}
-const shown = async (sent: ReturnType<typeof send>) => {
-  const { status, text } = await sent;
-  return `${status} ${text}`;
-};
+import { describe, expect, it } from 'vitest';
+import {
+  closedUrl,
+  closing,
+  gateway,
+  keptConnections,
+  resettingWorker,
+  send,
+  shown,
+  worker,
+  type Lane,
+} from './gateway.test.fixture.js';
 
 const key = { 'idempotency-key': 'k1' };
 const brokeOff = '502 GATEWAY_COLLECTION_WORKER_BROKE_OFF';
@@ -225,9 +46,11 @@ describe.each<Lane>(['fast lane', "Node's server"])('requests for records, on %s
     expect(await shown(send(url))).toBe('200 two');
     expect(observed).toEqual(['gateway.retried']);
     for (const method of ['POST', 'PATCH', 'PUT', 'DELETE']) {
-      const { url: other } = await gateway(lane, [broken, two]);
+      const { url: other, refused } = await gateway(lane, [broken, two]);
       const body = method === 'DELETE' ? {} : { body: '{}' };
-      expect(await shown(send(other, { method, ...body }))).toBe(brokeOff);
+      const sent = send(other, { method, headers: { 'x-request-id': 'a-change' }, ...body });
+      expect(await shown(sent)).toBe(brokeOff);
+      expect(refused).toMatchObject([{ requestId: 'a-change', isLasting: true }]);
     }
     expect(two.seen).toHaveLength(1);
   });
@@ -438,12 +261,28 @@ describe('a worker that accepts requests and answers nothing', () => {
 });
 
 describe('a creation with an Idempotency-Key', () => {
-  it('goes to another worker after a reset if its body is here as a whole', async () => {
+  it('goes to another worker after a reset if its body is short, and tells its length', async () => {
     const [broken, two] = [await resettingWorker(), await worker('two')];
-    const fast = await gateway('fast lane', [broken, two]);
-    expect(await shown(send(fast.url, { method: 'POST', body: '{}', headers: key }))).toBe('200 two');
-    const slow = await gateway("Node's server", [broken, two]);
-    expect(await shown(send(slow.url, { method: 'POST', body: '{}', headers: key }))).toBe(brokeOff);
+    const chunked = { ...key, 'transfer-encoding': 'chunked' };
+    for (const lane of ['fast lane', "Node's server"] as const) {
+      const short = await gateway(lane, [broken, two]);
+      expect(await shown(send(short.url, { method: 'POST', body: '{}', headers: key }))).toBe('200 two');
+      const streamed = await gateway(lane, [broken, two]);
+      expect(await shown(send(streamed.url, { method: 'POST', body: '{}', headers: chunked }))).toBe(brokeOff);
+      const long = await gateway(lane, [broken, two]);
+      const body = 'x'.repeat(100_000);
+      expect(await shown(send(long.url, { method: 'POST', body, headers: key }))).toBe(brokeOff);
+    }
+  });
+
+  it('has no effect if its client leaves before its body is complete', async () => {
+    const one = await worker('one');
+    const { url } = await gateway("Node's server", [one]);
+    const left = connect(Number(new URL(url).port), '127.0.0.1');
+    left.resume().end('POST /api/orders HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\n\r\nhal');
+    await once(left, 'close');
+    expect(await shown(send(url))).toBe('200 one');
+    expect(one.seen.map(({ method }) => method)).toEqual(['GET']);
   });
 });
 

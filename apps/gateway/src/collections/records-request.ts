@@ -30,6 +30,8 @@ export interface RecordsRequest {
   readonly sink: AnswerSink;
   /** Its body is here as a whole: it can be sent again. */
   readonly isWhole: boolean;
+  /** A worker acts on it only when it has read the whole of it. */
+  readonly isReadWhole: boolean;
   /** A longer body fails the request with REQUEST_BODY_TOO_LARGE. */
   readonly maxBodyBytes: number;
   /** The body is here, or announces its length, and is longer. */
@@ -68,6 +70,10 @@ export class FastLaneRecordsRequest implements RecordsRequest {
     return this.#request.headers;
   }
 
+  get isReadWhole(): boolean {
+    return !isRecordsImport(this.#request.method, this.#request.url);
+  }
+
   get isRead(): boolean {
     return isRead(this.#request.method);
   }
@@ -92,19 +98,21 @@ export class FastLaneRecordsRequest implements RecordsRequest {
   }
 }
 
-/** A request of Node's server: its body is sent on as it arrives. */
+/** A request of Node's server. Its body is sent on as it arrives, unless it was read before. */
 export class StreamedRecordsRequest implements RecordsRequest {
   readonly sink: AnswerSink;
   readonly isWhole: boolean;
   readonly maxBodyBytes: number;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #body: Buffer | undefined;
 
-  constructor(request: IncomingMessage, response: ServerResponse, bodyLimitBytes: number) {
+  constructor(request: IncomingMessage, response: ServerResponse, bodyLimitBytes: number, body?: Buffer) {
     this.#request = request;
     this.#response = response;
+    this.#body = body;
     this.maxBodyBytes = maxBodyBytes(request, bodyLimitBytes);
-    this.isWhole = !hasBody(request);
+    this.isWhole = body !== undefined || !hasBody(request);
     this.sink = new ResponseSink(response);
   }
 
@@ -114,6 +122,10 @@ export class StreamedRecordsRequest implements RecordsRequest {
 
   get headers(): IncomingMessage['headers'] {
     return this.#request.headers;
+  }
+
+  get isReadWhole(): boolean {
+    return this.isWhole && !isRecordsImport(this.#request.method, this.#request.url);
   }
 
   get isRead(): boolean {
@@ -130,6 +142,7 @@ export class StreamedRecordsRequest implements RecordsRequest {
     const mark = { generation, servesAnyway: servesAnyway || !this.isWhole };
     const forwarded = forwardStream(this.#request, markedChanges(socket.remoteAddress, headers.host, mark));
     const { body } = forwarded;
+    if (this.#body) return { ...forwarded, body: this.#body };
     if (!body || !('source' in body)) return forwarded;
     return { ...forwarded, body: { ...body, maxBytes: this.maxBodyBytes } };
   }
@@ -142,7 +155,7 @@ export class StreamedRecordsRequest implements RecordsRequest {
   }
 
   forwardTo(upstream: Upstream): void {
-    upstream.forward(this.#request, this.#response);
+    upstream.forward(this.#request, this.#response, undefined, this.#body);
   }
 }
 

@@ -6,6 +6,8 @@ import { Endpoint, type EndpointPolicy, type RequestOutcome } from '../picking/e
 export interface CollectionEndpointOptions {
   readonly workerId: string;
   readonly url: URL;
+  /** Returns its Unix socket if it is on this machine. */
+  readonly localSocket?: () => string | undefined;
   readonly policy: EndpointPolicy;
   readonly clock: Clock;
   /** Called whenever a call begins. */
@@ -43,14 +45,20 @@ export class CollectionEndpoint extends Endpoint {
   heardMs: number;
   #connecting: Promise<boolean> | undefined;
 
-  constructor({ workerId, url, policy, clock, onBusy, onMove }: CollectionEndpointOptions) {
+  constructor({ workerId, url, localSocket, policy, clock, onBusy, onMove }: CollectionEndpointOptions) {
     super(workerId, policy, clock.monotonicMs(), (change) => onMove?.(this, change));
     this.url = url;
     this.#clock = clock;
     this.#onBusy = onBusy;
     this.heardMs = clock.monotonicMs();
     // As many connections as requests in flight: no request waits in line for one.
-    this.pool = new ConnectionPool({ url, maxConnections: policy.maxInFlight, connectTimeoutMs, clock });
+    this.pool = new ConnectionPool({
+      url,
+      ...(localSocket && { localSocket }),
+      maxConnections: policy.maxInFlight,
+      connectTimeoutMs,
+      clock,
+    });
   }
 
   carry(call: CarriedCall, nowMs: number): void {

@@ -1,8 +1,14 @@
+import { existsSync } from 'node:fs';
 import type { CollectionRoute } from '@drover/contracts';
+import { localSocketFile } from '@drover/http-edge';
+import { isLoopback } from '@drover/service-kit';
 import { CollectionEndpoint, type CollectionEndpointOptions } from './collection-endpoint.js';
 
 export interface CollectionEndpointsOptions
-  extends Pick<CollectionEndpointOptions, 'policy' | 'clock' | 'onBusy' | 'onMove'> {}
+  extends Pick<CollectionEndpointOptions, 'policy' | 'clock' | 'onBusy' | 'onMove'> {
+  /** Where workers on this machine have their Unix sockets. */
+  readonly socketDirectory?: string | undefined;
+}
 
 /**
  * The workers that routes name. An endpoint lives as long as a route names its worker at its address, so that all collections of a
@@ -51,10 +57,18 @@ export class CollectionEndpoints {
 
   #open(workerId: string, address: string): CollectionEndpoint {
     const url = new URL(address);
-    const endpoint = new CollectionEndpoint({ workerId, url, ...this.#options });
+    const localSocket = (): string | undefined => localSocketOf(url, this.#options.socketDirectory);
+    const endpoint = new CollectionEndpoint({ workerId, url, localSocket, ...this.#options });
     this.#endpoints.set(keyOf(workerId, address), endpoint);
     return endpoint;
   }
 }
 
 const keyOf = (workerId: string, url: string): string => `${workerId} ${new URL(url).href}`;
+
+/** Returns the Unix socket of a worker on this machine; undefined if it has none. */
+function localSocketOf({ protocol, hostname, port }: URL, directory: string | undefined): string | undefined {
+  if (directory === undefined || protocol !== 'http:' || !isLoopback(hostname)) return undefined;
+  const file = localSocketFile(directory, port || 80);
+  return existsSync(file) ? file : undefined;
+}

@@ -92,10 +92,14 @@ export class Upstream {
     await this.#pool?.close();
   }
 
-  /** Proxies a request of Node's server. `unserved` answers in place of the upstream if that has nothing at the path. */
-  forward(request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer): void {
+  /**
+   * Proxies a request of Node's server, with its body if that was read before. `unserved` answers in place of the upstream if that has
+   * nothing at the path.
+   */
+  forward(request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer, body?: Buffer): void {
+    const streamed = forwardStream(request, this.#changes(request.socket.remoteAddress, request.headers.host));
     const call = {
-      request: forwardStream(request, this.#changes(request.socket.remoteAddress, request.headers.host)),
+      request: body ? { ...streamed, body } : streamed,
       sink: new ResponseSink(response),
       answer: ({ status, headers, body }: ErrorAnswer) => {
         response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
