@@ -18,7 +18,6 @@ import {
   type ProcessIo,
 } from '@drover/service-kit';
 import { parseCollectionWorkerConfig, recordLimits, recordPortLimits, type CollectionWorkerConfig } from './config.js';
-import { collectionWorkerSocketUnusable } from './errors.js';
 import { CollectionDirectory } from './directory/collection-directory.js';
 import { collectionWorkerReaders } from './observations.js';
 import { composeMembership } from './compose-membership.js';
@@ -88,11 +87,11 @@ export function composeCollectionWorker(
     use: membership?.use,
     ...io,
   });
-  const { socketDirectory: directoryOfSockets } = config;
-  const localSocket =
-    directoryOfSockets === undefined
-      ? []
-      : [new LocalSocket({ directory: directoryOfSockets, server, unusable: collectionWorkerSocketUnusable })];
+  const onUnusable = (socket: { readonly file: string; readonly reason: string }): void =>
+    observe({ kind: 'worker.socket-unusable', ...socket });
+  const localSocket = config.socketDirectory
+    ? [new LocalSocket({ directory: config.socketDirectory, server, onUnusable })]
+    : [];
   const member = membership?.join(server);
   if (member) health.addNotice('control plane', () => member.problem());
   return {

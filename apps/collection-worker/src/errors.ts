@@ -94,18 +94,6 @@ export const collectionWorkerPortUnusable = defineError<{ host: string; port: nu
   },
 );
 
-export const collectionWorkerSocketUnusable = defineError<{ file: string; reason: string }>(
-  'COLLECTION_WORKER_SOCKET_UNUSABLE',
-  {
-    fault: 'caller',
-    retryable: false,
-    status: 503,
-    message: (d) =>
-      `The collection worker cannot listen on the Unix socket ${d.file} (${d.reason}). Set DROVER_WORKER_SOCKET_DIR to a directory that exists, that this user can write to, and whose path has at most 90 characters; or unset it.`,
-    help: 'The directory of `DROVER_WORKER_SOCKET_DIR` does not exist, is not writable, or its path is too long. Choose another one, or unset the variable.',
-  },
-);
-
 export const collectionWorkerErrors = {
   recordRouteNotFound,
   recordMethodNotAllowed,
@@ -116,5 +104,4 @@ export const collectionWorkerErrors = {
   recordConnectionsBusy,
   collectionNotAssigned,
   collectionWorkerPortUnusable,
-  collectionWorkerSocketUnusable,
 };

@@ -14,6 +14,7 @@ export type CollectionWorkerObservation =
   | { readonly kind: 'worker.unheard'; readonly workerId: string; readonly reason: string }
   | { readonly kind: 'worker.displaced'; readonly workerId: string; readonly reason: string }
   | { readonly kind: 'worker.handed-over'; readonly workerId: string }
+  | { readonly kind: 'worker.socket-unusable'; readonly file: string; readonly reason: string }
   | {
       /** A request failed with a definition that was not current any more, and was run again with the current one. */
       readonly kind: 'collections.retried';
@@ -45,6 +46,11 @@ export const collectionWorkerReaders: Readers<CollectionWorkerObservation> = {
     level: 'info',
     say: (o) => `other workers have taken over all collections of ${o.workerId}`,
     isInternal: true,
+  },
+  'worker.socket-unusable': {
+    level: 'warn',
+    say: (o) =>
+      `cannot listen on the Unix socket ${o.file} (${o.reason}): gateways use the port. Set DROVER_WORKER_SOCKET_DIR to a directory that exists, that this user can write to, and whose path has at most 90 characters`,
   },
   'collections.retried': {
     level: 'debug',

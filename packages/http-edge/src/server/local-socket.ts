@@ -10,8 +10,8 @@ export interface LocalSocketOptions {
     readonly url: string;
     serveConnection(socket: Socket): void;
   };
-  /** Makes the error of a socket that cannot be opened. */
-  readonly unusable: (about: { readonly file: string; readonly reason: string }, cause: unknown) => Error;
+  /** Called if the socket cannot be opened: clients then use the port. */
+  readonly onUnusable: (about: { readonly file: string; readonly reason: string }) => void;
 }
 
 /** As for the TCP port. */
@@ -38,7 +38,7 @@ export class LocalSocket implements Lifecycle {
   }
 
   async start(): Promise<void> {
-    const { directory, server, unusable } = this.#options;
+    const { directory, server, onUnusable } = this.#options;
     const { port } = new URL(server.url);
     const file = localSocketFile(directory, port);
     const draft = path.join(directory, `${port}.new`);
@@ -51,7 +51,8 @@ export class LocalSocket implements Lifecycle {
       await rename(draft, file);
     } catch (error) {
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      throw unusable({ file, reason }, error);
+      await rm(file, { force: true }).catch(() => undefined); // of a predecessor that could open it
+      onUnusable({ file, reason });
     }
   }
 
