@@ -49,11 +49,14 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
     authenticator: {
       authenticateCached: (header) => {
         if (header === 'Bearer drv_bad') return { refused: 'unknown' };
-        if (header === 'Bearer drv_new') return undefined;
+        if (header === 'Bearer drv_new' || header === 'Bearer drv_unchecked') return undefined;
         const [tenant = '', ...scopes] = header?.slice('Bearer drv_'.length).split(' ') ?? [];
         return scopes.length === 0 ? callerOf(tenant) : callerOf(tenant, scopes as Scope[]);
       },
-      authenticate: async () => callerOf('acme'),
+      authenticate: async (header) => {
+        if (header === 'Bearer drv_unchecked') throw new Error('PostgreSQL is away');
+        return callerOf('acme');
+      },
     },
     functions: {
       serve: () => true,
@@ -121,6 +124,14 @@ describe('CollectionProxy', () => {
   it('serves functions while PostgreSQL is away', async () => {
     const { route } = proxyOf({}, []);
     expect(await route('/api/broken', 'Bearer drv_acme')).toBe('function');
+  });
+
+  it('leaves a collection to its worker while PostgreSQL is away: 404 would say that its records do not exist', async () => {
+    const { route } = proxyOf({ orders: ['acme'], notes: ['acme', 'globex'], broken: ['globex'] });
+    expect(await route('/api/orders/1', 'Bearer drv_unchecked')).toBe('collection');
+    expect(await route('/api/notes/1', 'Bearer drv_unchecked')).toBe('collection');
+    expect(await route('/api/broken/1', 'Bearer drv_acme')).toBe('collection');
+    expect(await route('/api/hello', 'Bearer drv_unchecked')).toBe('function');
   });
 });
 

@@ -30,7 +30,7 @@ type Target = RecordsTarget | FunctionTarget;
 /** A function, unless none has the path. */
 type FunctionTarget = { readonly unserved: UnservedAnswer | undefined };
 const plainFunction: FunctionTarget = { unserved: undefined };
-/** A request with a key that is not valid: any worker refuses it. */
+/** A request with a key that is not valid, or cannot be checked now: any worker refuses it. */
 const ofNoTenant: RecordsTarget = { tenantId: '', collectionId: undefined };
 
 /**
@@ -91,10 +91,7 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   ): boolean {
     const target = this.#targetOf(url, authorization);
     if (target instanceof Promise)
-      // Functions are served without PostgreSQL: if it is away, they get what cannot be told apart.
-      void target
-        .catch(() => plainFunction)
-        .then((found) => ('unserved' in found ? to.toFunction(found) : to.toCollection(found)));
+      void target.then((found) => ('unserved' in found ? to.toFunction(found) : to.toCollection(found)));
     else if ('unserved' in target) return to.toFunction(target);
     else to.toCollection(target);
     return true;
@@ -128,7 +125,8 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
         .then((found) => found ?? { unserved: this.#unknownCollection(name, caller) });
     };
     const cached = authenticator.authenticateCached(authorization);
-    return cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);
+    const target = cached ? decide(cached) : authenticator.authenticate(authorization).then(decide);
+    return target instanceof Promise ? target.catch(() => whileDatabaseIsAway(targets)) : target;
   }
 
   /** Only for keys that read or write records: others cannot have meant a collection. */
@@ -141,6 +139,16 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
       return toRecordAnswer(collectionUnknown({ collection: name, similar }), requestId);
     };
   }
+}
+
+/**
+ * Functions are served without PostgreSQL, so they get a path that no collection is known to have. That of a collection goes to its
+ * worker, which refuses it for now: the 404 of a function would say that the record does not exist.
+ */
+function whileDatabaseIsAway(targets: ReadonlyMap<string, RecordsTarget> | undefined): Target {
+  if (!targets) return plainFunction;
+  const [only, ...others] = targets.values();
+  return only && others.length === 0 ? only : ofNoTenant;
 }
 
 /** In the shape that the collection worker's errors have. */
