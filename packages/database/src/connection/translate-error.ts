@@ -70,6 +70,7 @@ const systemCodes = new Set([
   'ENOTFOUND',
   'EAI_AGAIN',
   'EACCES',
+  'EAGAIN', // a Unix socket of a server that accepts no connections, and has a full backlog
 ]);
 
 /** The driver has no codes: broken and timed-out connections are recognized by their messages. */
