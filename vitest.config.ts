@@ -34,6 +34,7 @@ export default defineConfig({
           server,
           include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
           pool: 'threads',
+          testTimeout: 60_000, // some read every file
         },
       },
       // Real databases, sockets and child processes. Files that share a process load our packages once.
