@@ -71,7 +71,7 @@ export function removeStaleUrls(directory: DataDirectory): Lifecycle {
   });
 }
 
-/** Sockets of workers that were killed would be refused connections. */
+/** Connections to the sockets that killed workers have left would be refused. */
 export function clearSockets({ sockets }: DataDirectory): Lifecycle {
   return step('sockets', {
     up: async () => {

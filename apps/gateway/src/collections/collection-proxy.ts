@@ -30,7 +30,7 @@ type Target = RecordsTarget | FunctionTarget;
 /** A function, unless none has the path. */
 type FunctionTarget = { readonly unserved: UnservedAnswer | undefined };
 const plainFunction: FunctionTarget = { unserved: undefined };
-/** A request with a key that is not valid, or cannot be checked now: any worker refuses it. */
+/** A request with a key that is not valid, or cannot be checked now: any worker can refuse it. */
 const ofNoTenant: RecordsTarget = { tenantId: '', collectionId: undefined };
 
 /**
@@ -147,8 +147,8 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
  */
 function whileDatabaseIsAway(targets: ReadonlyMap<string, RecordsTarget> | undefined): Target {
   if (!targets) return plainFunction;
-  const [only, ...others] = targets.values();
-  return only && others.length === 0 ? only : ofNoTenant;
+  const [first] = targets.values();
+  return first && targets.size === 1 ? first : ofNoTenant;
 }
 
 /** In the shape that the collection worker's errors have. */

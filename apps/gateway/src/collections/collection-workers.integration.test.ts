@@ -3,8 +3,9 @@ import { createServer, request, type RequestListener } from 'node:http';
 import { connect } from 'node:net';
 import { routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
 import { eventually, FakeClock } from '@drover/testkit';
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import {
+  closeAll,
   closedUrl,
   closing,
   gateway,
@@ -15,6 +16,8 @@ import {
   worker,
   type Lane,
 } from './gateway.test.fixture.js';
+
+afterEach(closeAll);
 
 const key = { 'idempotency-key': 'k1' };
 const brokeOff = '502 GATEWAY_COLLECTION_WORKER_BROKE_OFF';

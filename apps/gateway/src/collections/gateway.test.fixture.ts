@@ -3,7 +3,6 @@ import { Agent, createServer, request, type IncomingMessage, type RequestListene
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { FastLane } from '@drover/http-edge';
 import { systemClock, systemRandomness, type Clock } from '@drover/service-kit';
-import { afterEach } from 'vitest';
 import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
 import { EndpointWatch } from '../endpoints/endpoint-watch.js';
 import type { CollectionFrontObservation } from '../observations.js';
@@ -12,11 +11,13 @@ import type { RoutedCollection } from '../routes/collection-routes.js';
 import { CollectionProxy } from './collection-proxy.js';
 
 export const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  await Promise.all(closing.splice(0).map((close) => close()));
-});
 
-const limits = {
+/** Each file has to register it: files share this module. */
+export async function closeAll(): Promise<void> {
+  await Promise.all(closing.splice(0).map((close) => close()));
+}
+
+export const laneLimits = {
   headerBytes: 16_384,
   headers: 100,
   addressBytes: 8_192,
@@ -157,7 +158,7 @@ export async function gateway(
     await endpoints.close();
   });
   if (lane === 'fast lane') {
-    const fastLane = new FastLane(server, { limits, clock: systemClock, serve: proxy.serveFastLane });
+    const fastLane = new FastLane(server, { limits: laneLimits, clock: systemClock, serve: proxy.serveFastLane });
     closing.push(async () => fastLane.close());
   }
   const change = (workers: typeof named, generation: number) => {

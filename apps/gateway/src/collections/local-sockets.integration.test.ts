@@ -3,8 +3,10 @@ import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type Socket } from 'node:net';
 import { localSocketFile } from '@drover/http-edge';
 import { eventually, withScratchDirectory } from '@drover/testkit';
-import { describe, expect, it } from 'vitest';
-import { closing, gateway, send, shown, worker, type Lane } from './gateway.test.fixture.js';
+import { afterEach, describe, expect, it } from 'vitest';
+import { closeAll, closing, gateway, send, shown, worker, type Lane } from './gateway.test.fixture.js';
+
+afterEach(closeAll);
 
 type Connected = ReturnType<typeof createTcpServer>;
 

@@ -6,6 +6,7 @@ import { FastLane } from '@drover/http-edge';
 import { systemClock, systemRandomness } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
+import { laneLimits, type Lane } from '../collections/gateway.test.fixture.js';
 import { FunctionProxy } from './function-proxy.js';
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -36,7 +37,7 @@ async function openPort(lane: Lane, proxy: FunctionProxy, onArrival: () => void 
   });
   if (lane === "Node's server") return url;
   const fastLane = new FastLane(server, {
-    limits,
+    limits: laneLimits,
     clock: systemClock,
     serve: (incoming, exchange) => {
       const isServed = proxy.serveFastLane(incoming, exchange);
@@ -50,16 +51,6 @@ async function openPort(lane: Lane, proxy: FunctionProxy, onArrival: () => void 
 
 const io = { clock: systemClock, randomness: systemRandomness };
 const unheld = { holdMs: 0, maxHeldRequests: 0, ...io };
-
-type Lane = 'fast lane' | "Node's server";
-const limits = {
-  headerBytes: 16_384,
-  headers: 100,
-  addressBytes: 8_192,
-  requestBytes: 65_536,
-  keepAliveMs: 5_000,
-  checkEveryMs: 1_000,
-};
 
 async function readAll(message: IncomingMessage): Promise<string> {
   let text = '';

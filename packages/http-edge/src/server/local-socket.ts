@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { rename, rm } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
@@ -30,6 +31,8 @@ export class LocalSocket implements Lifecycle {
   readonly name = 'local socket';
   readonly #options: LocalSocketOptions;
   readonly #listener: Server;
+  /** Set while it listens. */
+  #file: string | undefined;
 
   constructor(options: LocalSocketOptions) {
     this.#options = options;
@@ -44,12 +47,13 @@ export class LocalSocket implements Lifecycle {
     const draft = path.join(directory, `${port}.new`);
     try {
       await rm(draft, { force: true });
-      await new Promise<void>((resolve, reject) => {
-        this.#listener.once('error', reject).listen({ path: draft, backlog }, resolve);
-      });
+      this.#listener.listen({ path: draft, backlog });
+      await once(this.#listener, 'listening');
       // There is always a file: without that of a killed predecessor, clients would connect to the port, and keep that connection.
       await rename(draft, file);
+      this.#file = file;
     } catch (error) {
+      this.#listener.close();
       const reason = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       await rm(file, { force: true }).catch(() => undefined); // of a predecessor that could open it
       onUnusable({ file, reason });
@@ -62,8 +66,10 @@ export class LocalSocket implements Lifecycle {
   }
 
   async stop(): Promise<void> {
-    if (!this.#listener.listening) return;
+    const file = this.#file;
+    if (file === undefined) return;
+    this.#file = undefined;
     this.#listener.close();
-    await rm(localSocketFile(this.#options.directory, new URL(this.#options.server.url).port), { force: true });
+    await rm(file, { force: true });
   }
 }
