@@ -143,7 +143,7 @@ function openDatabase(config: CollectionWorkerConfig, io: DatabaseIo): Database 
     url: config.databaseUrl,
     applicationName: 'drover collection-worker',
     poolSize: config.databasePoolSize,
-    limits: { statementTimeoutMs: config.statementTimeoutMs, connectTimeoutMs: 2_000 },
+    limits: { statementTimeoutMs: config.statementTimeoutMs, connectTimeoutMs: config.databaseConnectTimeoutMs },
     startWaitMs: config.databaseWaitMs,
     ...io,
   });

@@ -43,7 +43,7 @@ export function composeCollections(
   const sessions = new Database({
     url: config.databaseUrl,
     applicationName: 'drover control-plane',
-    limits: { statementTimeoutMs: longestStatementMs, connectTimeoutMs: 2_000 },
+    limits: { statementTimeoutMs: longestStatementMs, connectTimeoutMs: config.databaseConnectTimeoutMs },
     ...io,
   });
   const runner = new SchemaChangeRunner({ database, sessions, changes, ...io });

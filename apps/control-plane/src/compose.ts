@@ -181,7 +181,10 @@ function openDatabase(config: ControlPlaneConfig, io: DatabaseIo): Database {
     url: config.databaseUrl,
     applicationName: 'drover control-plane',
     poolSize: config.databasePoolSize,
-    limits: { statementTimeoutMs: config.databaseStatementTimeoutMs, connectTimeoutMs: 2_000 },
+    limits: {
+      statementTimeoutMs: config.databaseStatementTimeoutMs,
+      connectTimeoutMs: config.databaseConnectTimeoutMs,
+    },
     startWaitMs: config.databaseWaitMs,
     ...io,
   });

@@ -35,7 +35,7 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
     url: config.databaseUrl,
     applicationName: 'drover gateway',
     poolSize: config.databasePoolSize,
-    limits: { statementTimeoutMs, connectTimeoutMs: 2_000 },
+    limits: { statementTimeoutMs, connectTimeoutMs: config.databaseConnectTimeoutMs },
     startWaitMs: config.databaseWaitMs,
     ...parts,
   });

@@ -84,9 +84,12 @@ export function parseGatewayConfig(environment: Environment): GatewayConfig {
   return parseConfiguration('gateway', gatewayVariables, environment);
 }
 
+/** The limit of its statements is fixed: it only looks up keys and routes. */
+const { databaseStatementTimeoutMs: _fixed, ...databaseVariablesOfGateway } = databaseVariables;
+
 /** Of a gateway with a process of its own; in `drover up` the control plane has the port and the database. */
 export const gatewayProcessVariables = {
-  ...databaseVariables,
+  ...databaseVariablesOfGateway,
   gatewayHost: text('DROVER_GATEWAY_HOST', { default: '127.0.0.1', about: 'Address of the public port.' }),
   gatewayPort: port('DROVER_GATEWAY_PORT', { default: 7080, about: 'The public port; 0 for any free one.' }),
   ...edgeVariables,

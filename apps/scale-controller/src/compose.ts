@@ -57,7 +57,10 @@ export function composeScaleController(
     url: config.databaseUrl,
     applicationName: 'drover scale-controller',
     poolSize: config.databasePoolSize,
-    limits: { statementTimeoutMs: config.databaseStatementTimeoutMs, connectTimeoutMs: 2_000 },
+    limits: {
+      statementTimeoutMs: config.databaseStatementTimeoutMs,
+      connectTimeoutMs: config.databaseConnectTimeoutMs,
+    },
     startWaitMs: config.databaseWaitMs,
     ...io,
   });

@@ -1,6 +1,6 @@
 import { isCodedError } from '@drover/contracts';
 import { integer, milliseconds, secret, VariableProblem, type Secret, type Variable } from '@drover/service-kit';
-import { parseDatabaseUrl } from './connection/connection-settings.js';
+import { defaultSessionLimits, parseDatabaseUrl } from './connection/connection-settings.js';
 
 const raw = secret('DATABASE_URL', {
   about: 'URL of the PostgreSQL database that stores all state. Unset: `drover up` starts an embedded PostgreSQL.',
@@ -43,9 +43,14 @@ export const databaseVariables = {
     about:
       'Time that a starting process waits for a PostgreSQL that cannot be reached. It waits without a limit for one that is starting or recovering.',
   }),
+  databaseConnectTimeoutMs: milliseconds('DROVER_DATABASE_CONNECT_TIMEOUT_MS', {
+    min: 100,
+    default: defaultSessionLimits.connectTimeoutMs,
+    about: 'Time limit on waiting for a connection, a new one or one from the pool. Requests get 503 after it.',
+  }),
   databaseStatementTimeoutMs: milliseconds('DROVER_DATABASE_STATEMENT_TIMEOUT_MS', {
     min: 100,
-    default: 30_000,
+    default: defaultSessionLimits.statementTimeoutMs,
     about: 'Time limit of one statement.',
   }),
 };
