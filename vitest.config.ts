@@ -25,7 +25,8 @@ export default defineConfig({
           exclude: [...integration, ...stories],
           pool: 'threads',
           isolate: false,
-          testTimeout: 30_000, // ends a test that hangs; a busy machine takes longer than usual
+          testTimeout: 90_000, // ends a test that hangs; a busy machine takes much longer than usual
+          hookTimeout: 90_000,
         },
       },
       {
@@ -34,7 +35,8 @@ export default defineConfig({
           server,
           include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
           pool: 'threads',
-          testTimeout: 60_000, // some read every file
+          testTimeout: 120_000, // some read every file
+          hookTimeout: 120_000,
         },
       },
       // Real databases, sockets and child processes. Files that share a process load our packages once.

@@ -96,7 +96,7 @@ describe('a new collection (UC-1)', () => {
         }),
       }),
     );
-    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/, 60_000)) as { url: string };
+    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/)) as { url: string };
     return { gateway, url: line.url };
   };
 

@@ -62,7 +62,7 @@ describe('the banner of drover up', () => {
     withDataDirectory(async (directory, started) => {
       const args = ['--app', helloApp, '--app', app('broken-missing-main')];
       const up = started(startUp(directory, { args, env }));
-      await up.line(/Press Ctrl-C to stop/, 120_000);
+      await up.line(/Press Ctrl-C to stop/);
       expect(up.stdout.join('\n')).toMatch(expected);
     }),
   );

@@ -39,7 +39,7 @@ class Reader {
   async serve(commands: string): Promise<void> {
     await this.#stopServer();
     this.#server = new Child('sh', ['-c', this.#adapt(commands)], { cwd: this.#place, env: this.#env });
-    await this.#server.line(/^Drover is up: |"msg":"runtime is ready"/, 120_000);
+    await this.#server.line(/^Drover is up: |"msg":"runtime is ready"/);
   }
 
   get isServed(): boolean {
@@ -51,7 +51,7 @@ class Reader {
     this.#blocks += 1;
     const from = this.#shell.stdout.length;
     this.#shell.process.stdin?.write(`${this.#adapt(commands)}\nprintf '\\n@@${this.#blocks} %s\\n' "$?"\n`);
-    const end = await this.#shell.line(new RegExp(`^@@${this.#blocks} `), 120_000);
+    const end = await this.#shell.line(new RegExp(`^@@${this.#blocks} `));
     const lines = this.#shell.stdout.slice(from).filter((line) => !line.startsWith('@@') && line !== '');
     if (end !== `@@${this.#blocks} 0`) throw new Error(`${commands}\nfailed:\n${this.#shell.output}`);
     return lines.join('\n');

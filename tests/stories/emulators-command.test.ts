@@ -32,7 +32,7 @@ interface EmulatorsReady {
 }
 
 async function emulatorsReady(child: Child): Promise<EmulatorsReady> {
-  return JSON.parse(await child.line(/^\{"event":"ready"/, 30_000)) as EmulatorsReady;
+  return JSON.parse(await child.line(/^\{"event":"ready"/)) as EmulatorsReady;
 }
 
 /** The commands of the README of the package. */
@@ -80,7 +80,7 @@ describe('drover emulators', () => {
         .slice(3);
       const child = startEmulatorsCommand(...args, ...free);
       try {
-        await child.line(/Drover emulators are up/, 30_000);
+        await child.line(/Drover emulators are up/);
         expect(child.stdout.join('\n')).toMatch(
           /UseDevelopmentEmulator=true;[^]+QueueEndpoint=http:\/\/127\.0\.0\.1:\d+/,
         );

@@ -147,7 +147,7 @@ describe('drover up says what is wrong and what to do', () => {
       const racers = Array.from({ length: 3 }, () => started(startUp(directory, { args: ['--json'] })));
       const outcomes = await Promise.all(
         racers.map((racer) =>
-          racer.line(/"event":"ready"/, 60_000).then(
+          racer.line(/"event":"ready"/).then(
             () => 'ready',
             () => 'refused',
           ),

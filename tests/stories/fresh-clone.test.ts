@@ -84,7 +84,7 @@ describe('the first command of the README', () => {
     await npm.line(/^Drover is up: /, 240_000);
     await npm.line(/drover up is ready/);
     stop(npm.pid);
-    await npm.line(/drover up is stopped/, 30_000);
+    await npm.line(/drover up is stopped/);
     await eventually(() => expect(left()).toEqual([]), 30_000);
     const said = npm.output;
     expect(said).toContain('drover up is draining');

@@ -14,7 +14,7 @@ it('two platforms run side by side; one asks for keys, the other does not', asyn
     const env = plainEnvironment({ DROVER_RUNTIME_PORT: runtimePort });
     const second = started(new Child(process.execPath, [drover, ...args], { env }));
     const { urls } = await readyLine(first);
-    await second.line(/Press Ctrl-C/, 60_000);
+    await second.line(/Press Ctrl-C/);
 
     const open = `http://127.0.0.1:${port}`;
     const get = async (url: string): Promise<[number, string]> => {

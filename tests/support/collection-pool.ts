@@ -47,7 +47,7 @@ export class CollectionPool {
       CONTROL_PLANE_URL: this.#ready.urls.public,
       DROVER_GATEWAY_PORT: '0',
     });
-    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/, 60_000)) as { url: string };
+    const line = JSON.parse(await gateway.line(/"kind":"http.listening"/)) as { url: string };
     return { gateway, api: this.api.at(line.url) };
   }
 

@@ -113,7 +113,7 @@ export class FunctionsClient {
   }
 
   /** Waits for the end of an execution. */
-  ended(executionId: string, withinMs = 30_000): Promise<ExecutionStatus> {
+  ended(executionId: string, withinMs = 60_000): Promise<ExecutionStatus> {
     return eventually(async () => {
       const execution = await this.execution(executionId);
       if (finalStates.has(execution.status)) return execution;

@@ -119,7 +119,7 @@ export async function startRuntime(options: RuntimeOptions): Promise<Runtime> {
     env: plainEnvironment(env),
   });
   try {
-    await child.line(/"msg":"runtime is ready"/, 30_000);
+    await child.line(/"msg":"runtime is ready"/);
   } catch (error) {
     await child.end();
     throw error;

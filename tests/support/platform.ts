@@ -52,7 +52,7 @@ export function startUp(
 }
 
 export async function readyLine(up: Child): Promise<ReadyLine> {
-  return JSON.parse(await up.line(/^\{"event":"ready"/, 60_000)) as ReadyLine;
+  return JSON.parse(await up.line(/^\{"event":"ready"/)) as ReadyLine;
 }
 
 /** Returns the process of a role that runs now: `drover up --json` logs each start. The log level must be `info`. */

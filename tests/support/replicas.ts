@@ -49,7 +49,7 @@ export class ReplicaSet {
       env: plainEnvironment({ ...this.#environment, ...environment }),
     });
     try {
-      await child.line(/"msg":"control-plane is ready"/, 60_000);
+      await child.line(/"msg":"control-plane is ready"/);
     } catch (error) {
       await child.end();
       throw error;

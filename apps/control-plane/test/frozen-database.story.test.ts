@@ -3,7 +3,7 @@ import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { controlPlaneSchema } from '../src/schema.js';
 import { startControlPlane, type RunningControlPlane } from './support/control-plane.js';
-import { PostgresProxy } from './support/postgres-proxy.js';
+import { outageLimits, PostgresProxy } from './support/postgres-proxy.js';
 import type { Answer } from './support/raw-http.js';
 import { echo, ScriptedEndpoint } from './support/scripted-endpoint.js';
 
@@ -14,7 +14,7 @@ let plane: RunningControlPlane;
 beforeEach(async () => {
   test = await createTestDatabase(controlPlaneSchema);
   proxy = await PostgresProxy.to(test.url);
-  plane = await startControlPlane(proxy.url, { DROVER_ENDPOINT_HOSTS: 'loopback' });
+  plane = await startControlPlane(proxy.url, { ...outageLimits, DROVER_ENDPOINT_HOSTS: 'loopback' });
 });
 afterEach(async () => {
   await plane?.stop();

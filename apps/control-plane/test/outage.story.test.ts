@@ -3,7 +3,7 @@ import { eventually } from '@drover/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
-import { PostgresProxy } from './support/postgres-proxy.js';
+import { outageLimits, PostgresProxy } from './support/postgres-proxy.js';
 import type { Answer } from './support/raw-http.js';
 import './support/refusal-matcher.js';
 import { leavesNoSecretBehind } from './support/secrets.js';
@@ -16,7 +16,7 @@ leavesNoSecretBehind();
 beforeEach(async () => {
   test = await createTestDatabase(controlPlaneSchema);
   proxy = await PostgresProxy.to(test.url);
-  plane = await startControlPlane(proxy.url);
+  plane = await startControlPlane(proxy.url, outageLimits);
 });
 afterEach(async () => {
   await plane?.stop();
@@ -82,7 +82,11 @@ describe('without its database the control plane', () => {
   });
 
   it('keeps an unanswered request to the time of its statements, and strangers do not wait at all', async () => {
-    const slow = await startControlPlane(proxy.url, { DROVER_DATABASE_STATEMENT_TIMEOUT_MS: '100' }, plane.adminKey);
+    const slow = await startControlPlane(
+      proxy.url,
+      { ...outageLimits, DROVER_DATABASE_STATEMENT_TIMEOUT_MS: '100' },
+      plane.adminKey,
+    );
     try {
       proxy.silence();
       expect(await slow.request('/control/keys')).toBeRefusedWith(401, 'AUTHENTICATION_REQUIRED');

@@ -52,6 +52,7 @@ export class ControllerTrial {
       DROVER_SCALE_LINK_TOKEN: 'link',
       DROVER_PLACEHOLDERS_MIN: '2',
       DROVER_DATABASE_POOL_SIZE: '3',
+      DROVER_DATABASE_CONNECT_TIMEOUT_MS: '60000', // a connection may take seconds on a busy machine
       ...settings,
     });
     const sinks = { log: createLog('test', 'silent'), metrics: createMetrics('test') };

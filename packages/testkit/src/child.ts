@@ -81,7 +81,7 @@ export class Child {
   }
 
   /** The first line, past or future, that `match` finds; fails when the process ends or time runs out without it. */
-  line(match: RegExp, withinMs = 30_000): Promise<string> {
+  line(match: RegExp, withinMs = 120_000): Promise<string> {
     return new Promise((resolve, reject) => {
       const finish = (): void => {
         clearTimeout(timer);

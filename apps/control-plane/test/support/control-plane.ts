@@ -62,6 +62,7 @@ export async function startControlPlane(
     DATABASE_URL: withPassword(databaseUrl).reveal(),
     DROVER_PORT: '0',
     DROVER_BOOTSTRAP_KEY_FILE: keyFile,
+    DROVER_DATABASE_CONNECT_TIMEOUT_MS: '60000', // a connection may take seconds on a busy machine
     ...environment,
   });
   const health = new Health();

@@ -4,6 +4,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Secret } from '@drover/service-kit';
 
+/** The limit of the platform, where tests of other things wait longer for a connection. */
+export const outageLimits = { DROVER_DATABASE_CONNECT_TIMEOUT_MS: '2000' };
+
 /** A way to the test server that can be cut, as a network or a crash would cut it. */
 export class PostgresProxy {
   /** The same database by way of this proxy. */

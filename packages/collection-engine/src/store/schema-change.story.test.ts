@@ -32,7 +32,7 @@ afterAll(async () => {
 
 async function startRunner(): Promise<Child> {
   const child = new Child(process.execPath, [program], { env: { ...process.env, DATABASE_URL: server.url.reveal() } });
-  await child.line(/^ready/, 60_000);
+  await child.line(/^ready/);
   return child;
 }
 

@@ -6,6 +6,7 @@ import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DatabaseObservation } from '../observations.js';
 import { createTestDatabase, quietIo, type TestDatabase } from '../testing/test-database.js';
+import { patientLimits } from '../testing/test-server.js';
 import { lockInTransaction } from './advisory-lock.js';
 import { Database } from './database.js';
 import { DatabaseProbe } from './database-probe.js';
@@ -302,7 +303,7 @@ describe('a database that cannot be used', () => {
   });
 
   it('ends a statement that takes too long with a coded error', async () => {
-    const limits = { statementTimeoutMs: 50, connectTimeoutMs: 2_000 };
+    const limits = { ...patientLimits, statementTimeoutMs: 50 };
     const hasty = new Database({ url: test.url, applicationName: 'test', limits, ...quietIo });
     const error = await refusal(hasty.query('select pg_sleep(5)'));
     await hasty.stop();

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Database } from '../connection/database.js';
 import type { DatabaseIo } from '../connection/database-io.js';
 import { migrate, type Migrations } from '../migrations/migrate.js';
-import { databaseOn, onServer } from './test-server.js';
+import { databaseOn, onServer, patientLimits } from './test-server.js';
 
 /**
  * Returns the name of a database with the tables of `sets`, for CREATE DATABASE … TEMPLATE, which spares every test the
@@ -29,7 +29,8 @@ export async function migratedTemplate(
     const unfinished = `unfinished_${hash}`;
     await client.query(`drop database if exists ${unfinished} with (force)`);
     await client.query(`create database ${unfinished}`);
-    const database = new Database({ url: databaseOn(server, unfinished), applicationName: 'test', poolSize: 1, ...io });
+    const url = databaseOn(server, unfinished);
+    const database = new Database({ url, applicationName: 'test', poolSize: 1, limits: patientLimits, ...io });
     try {
       await migrate(database, sets, { release: 'test', ...io });
     } finally {

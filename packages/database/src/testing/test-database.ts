@@ -4,7 +4,7 @@ import { Database } from '../connection/database.js';
 import type { DatabaseIo } from '../connection/database-io.js';
 import type { Migrations } from '../migrations/migrate.js';
 import { migratedTemplate } from './migrated-template.js';
-import { databaseOn, onServer } from './test-server.js';
+import { databaseOn, onServer, patientLimits } from './test-server.js';
 
 /** Names the server that the test run started, or another one to test against. */
 export const testServerVariable = 'DROVER_TEST_DATABASE_URL';
@@ -31,7 +31,14 @@ export async function createTestDatabase(migrations: readonly Migrations[] = [])
   return {
     url,
     async connect({ poolSize = 10, ...io } = {}) {
-      const database = new Database({ url, applicationName: 'test', poolSize, ...quietIo, ...io });
+      const database = new Database({
+        url,
+        applicationName: 'test',
+        poolSize,
+        limits: patientLimits,
+        ...quietIo,
+        ...io,
+      });
       opened.push(database);
       await database.start();
       return database;

@@ -1,5 +1,9 @@
 import { Secret } from '@drover/service-kit';
 import pg from 'pg';
+import { defaultSessionLimits, type SessionLimits } from '../connection/connection-settings.js';
+
+/** On a busy machine a connection may take seconds. Tests of outages set limits of their own. */
+export const patientLimits: SessionLimits = { ...defaultSessionLimits, connectTimeoutMs: 60_000 };
 
 /** The URL of a database on the server of `url`. */
 export function databaseOn(url: string, name: string): Secret {

@@ -1,5 +1,5 @@
 import { Database, databaseMigrations } from '@drover/database';
-import { createTestDatabase, quietIo, type TestDatabase } from '@drover/database/testing';
+import { createTestDatabase, patientLimits, quietIo, type TestDatabase } from '@drover/database/testing';
 import { Secret, type Clock } from '@drover/service-kit';
 import { ownershipMigrations } from '@drover/ownership';
 import type { ExecutionStore } from '../execution-store.js';
@@ -78,7 +78,13 @@ export async function openPostgresStores(clock: Clock): Promise<PostgresStores> 
       const url = new URL(test.url.reveal());
       const name = url.pathname.slice(1);
       url.pathname = '/postgres';
-      const server = new Database({ url: new Secret(url.href), applicationName: 'test', poolSize: 1, ...quietIo });
+      const server = new Database({
+        url: new Secret(url.href),
+        applicationName: 'test',
+        poolSize: 1,
+        limits: patientLimits,
+        ...quietIo,
+      });
       try {
         await server.query(`alter database ${name} allow_connections ${String(!isUnavailable)}`);
         if (isUnavailable)
