@@ -16,12 +16,13 @@ describe('after the end of a stream', () => {
     expect(afterStreamEnd(end(kind), { ...ours, reconnectMs: 0 })).toEqual({ kind: 'exit', code });
   });
 
-  it.each(['halfClosed', 'cancelled', 'reset'] as const)(
-    'the worker reconnects to a host that accepts it: %s',
-    (kind) => {
-      expect(afterStreamEnd(end(kind), ours)).toEqual({ kind: 'reconnect' });
-    },
-  );
+  it.each(['cancelled', 'reset'] as const)('the worker reconnects to a host that accepts it: %s', (kind) => {
+    expect(afterStreamEnd(end(kind), ours)).toEqual({ kind: 'reconnect' });
+  });
+
+  it('a worker whose stream the host has ended in order does not return', () => {
+    expect(afterStreamEnd(end('halfClosed'), ours)).toEqual({ kind: 'exit', code: 0 });
+  });
 
   it('a worker that was refused does not reconnect', () => {
     expect(afterStreamEnd(end('error', GrpcStatus.UNAVAILABLE), ours)).toEqual({ kind: 'reconnect' });

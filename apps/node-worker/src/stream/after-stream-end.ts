@@ -17,12 +17,15 @@ export function exitCodeOf(end: StreamEnd): number {
   return end.kind === 'halfClosed' ? 0 : 1;
 }
 
-/** Reconnects only to a host that announced that it accepts returning workers. */
+/**
+ * Reconnects only to a host that announced that it accepts returning workers. One that ends the stream in order wants the worker
+ * to end: so it stops a worker that has not told it yet that it handles WorkerTerminate.
+ */
 export function afterStreamEnd(
   end: StreamEnd,
   { acceptsReturningWorkers, reconnectMs }: { readonly acceptsReturningWorkers: boolean; readonly reconnectMs: number },
 ): AfterStreamEnd {
-  const isRefused = end.kind === 'error' && refusals.has(end.grpcStatus);
-  if (acceptsReturningWorkers && reconnectMs > 0 && !isRefused) return { kind: 'reconnect' };
+  const isFinal = end.kind === 'halfClosed' || (end.kind === 'error' && refusals.has(end.grpcStatus));
+  if (acceptsReturningWorkers && reconnectMs > 0 && !isFinal) return { kind: 'reconnect' };
   return { kind: 'exit', code: exitCodeOf(end) };
 }

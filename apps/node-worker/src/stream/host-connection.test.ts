@@ -79,6 +79,22 @@ describe('HostConnection', () => {
     expect(lost).toEqual(['broken']);
   });
 
+  it.each([
+    ['informs of a stream that the host ends in order', { kind: 'halfClosed', reason: 'stopped' }, ['info: …stopped.']],
+    ['warns of a stream that breaks', reset, ['warn: …broken.']],
+  ] satisfies [string, StreamEnd, string[]][])('%s', async (_, end, expected) => {
+    const said: string[] = [];
+    const print = (level: string) => (message: string) =>
+      void said.push(`${level}: ${message.replace('The stream to the host ended: ', '…')}`);
+    const console = { info: print('info'), warn: print('warn'), error: print('error') };
+    const { connection, streams, clock } = setUp({ console });
+    const code = connection.run(ignore);
+    await clock.advance(0);
+    streams[0]?.lose(end);
+    await code;
+    expect(said).toEqual(expected);
+  });
+
   it('dials once when the host must be listening', async () => {
     const { connection, state, printed } = setUp();
     state.refuses = true;
@@ -105,7 +121,7 @@ describe('HostConnection', () => {
     host.update(ours);
     for (const at of [0, 1, 2]) {
       state.refuses = true;
-      streams[at]?.lose({ kind: 'halfClosed', reason: 'restarted' });
+      streams[at]?.lose({ kind: 'reset', reason: 'restarted' });
       await clock.advance(9_000);
       expect(connection.state).toBe('reconnecting');
       expect(connection.stream).toBeUndefined();

@@ -74,7 +74,7 @@ export class HostConnection {
       const end = await this.#serve(stream, onMessage);
       if (this.state === 'closing') break;
       const next = afterStreamEnd(end, { acceptsReturningWorkers: host.acceptsReturningWorkers, reconnectMs });
-      console.warn(`The stream to the host ended: ${end.reason}.`);
+      console[end.kind === 'halfClosed' ? 'info' : 'warn'](`The stream to the host ended: ${end.reason}.`);
       if (next.kind === 'exit') return this.#ended(next.code);
       codeOfLoss = exitCodeOf(end);
       this.#states.move('reconnecting');
