@@ -9,6 +9,7 @@ import {
 } from '@drover/function-rpc/testing';
 import { describe, expect, it } from 'vitest';
 import { definition, version, workerBenches } from './worker-side.test.fixture.js';
+import { WorkerShutdown } from './worker-lifecycle/worker-shutdown.js';
 
 const { open } = workerBenches();
 const v1 = version('v1');
@@ -493,6 +494,27 @@ describe('a worker that is to end', () => {
     expect(worker.inbox.received.map(({ kind }) => kind)).not.toContain('workerTerminate');
     await bench.gone('w1');
     expect(bench.requested).toEqual([]);
+  });
+
+  it('with the runtime has as long as its grace to end its stream itself', async () => {
+    const bench = await open();
+    void bench.side.deployments.deploy(v1);
+    const terminated = { capabilities: { HandlesWorkerTerminateMessage: 'true' } };
+    await bench.ready('ends', v1, terminated);
+    const stays = await bench.ready('stays', v1, {
+      ...terminated,
+      answer: ({ kind }) => (kind === 'workerTerminate' ? 'silence' : undefined),
+    });
+    const isDrained = { value: false };
+    const drain = new WorkerShutdown(bench.side.registry, bench.side.lifecycle)
+      .drain(new AbortController().signal)
+      .then(() => (isDrained.value = true));
+    await bench.gone('ends');
+    await eventually(() => expect(stays.inbox.received.map(({ kind }) => kind)).toContain('workerTerminate'));
+    expect(isDrained.value).toBe(false);
+    await bench.clock.advance(5_000);
+    await drain;
+    expect(await stays.inbox.ended).toMatchObject({ kind: 'error' });
   });
 });
 

@@ -4,6 +4,8 @@ import type { FunctionWorkerState } from './function-worker-states.js';
 /** All function workers that are connected or were abandoned recently, by id. */
 export class FunctionWorkerRegistry {
   readonly #workers = new Map<string, FunctionWorker>();
+  /** Callbacks of `whenRemoved` and the worker each waits for. */
+  readonly #removals = new Map<() => void, FunctionWorker>();
 
   get size(): number {
     return this.#workers.size;
@@ -20,6 +22,21 @@ export class FunctionWorkerRegistry {
   /** Removes this worker only: another one may have connected with the same id. */
   remove(worker: FunctionWorker): void {
     if (this.#workers.get(worker.id) === worker) this.#workers.delete(worker.id);
+    for (const [settle, awaited] of this.#removals) if (awaited === worker) settle();
+  }
+
+  /** Resolves when this worker is not registered any more, or `signal` aborts. */
+  async whenRemoved(worker: FunctionWorker, signal: AbortSignal): Promise<void> {
+    if (this.#workers.get(worker.id) !== worker || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const settle = (): void => {
+        signal.removeEventListener('abort', settle);
+        this.#removals.delete(settle);
+        resolve();
+      };
+      this.#removals.set(settle, worker);
+      signal.addEventListener('abort', settle, { once: true });
+    });
   }
 
   all(): FunctionWorker[] {
