@@ -31,7 +31,7 @@ export function composeScaleLink(
       const tls = isEncrypted ? await readTlsDirectory(scaleLinkTlsDir) : undefined;
       return await openScaleLink({ url, token, tls }, signal);
     }),
-    onDetached: (reason) => observe({ kind: 'link.detached', reason }),
+    onDetached: (reason, isPlanned) => observe({ kind: 'link.detached', reason, isPlanned }),
     onUnreachable: (reason, failures) => observe({ kind: 'link.unreachable', reason, failures }),
     clock,
     randomness,

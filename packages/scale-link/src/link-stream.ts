@@ -1,10 +1,17 @@
 import type { GrpcStatus } from '@drover/function-rpc';
 
+/** Why a stream ended. */
+export interface LinkEnd {
+  readonly reason: string;
+  /** The status that the other end sent, if any. */
+  readonly grpcStatus?: GrpcStatus | undefined;
+}
+
 /** What the owner of one end of a link is notified of. */
 export interface LinkStreamHandlers<In> {
   onMessage(message: In): void;
   /** Called exactly once, after the last message. */
-  onEnd(end: { readonly reason: string }): void;
+  onEnd(end: LinkEnd): void;
 }
 
 /** One end of a link, over gRPC or in memory. Messages arrive in order, then `onEnd` once. */

@@ -31,6 +31,7 @@ class TestRuntime {
   readonly clock = new FakeClock();
   readonly commands: ControllerMessage[] = [];
   readonly detached: string[] = [];
+  readonly planned: boolean[] = [];
   readonly unreachable: string[] = [];
   attached = 0;
   readonly client: ScaleLinkClient;
@@ -38,7 +39,10 @@ class TestRuntime {
   constructor(open: ScaleLinkClientOptions['open']) {
     this.client = new ScaleLinkClient({
       open,
-      onDetached: (reason) => this.detached.push(reason),
+      onDetached: (reason, isPlanned) => {
+        this.detached.push(reason);
+        this.planned.push(isPlanned);
+      },
       onUnreachable: (reason) => this.unreachable.push(reason),
       clock: this.clock,
       randomness: seededRandomness(1),
@@ -67,6 +71,22 @@ describe('scale link client', () => {
     await runtime.client.stop();
     expect(controller.detached).toHaveLength(1);
     expect(runtime.detached).toEqual([]);
+  });
+
+  it('tells a controller that lets it go from a connection that was lost', async () => {
+    const controller = new TestController();
+    const runtime = new TestRuntime([controller.link.open]);
+    await runtime.client.start();
+    await eventually(() => expect(controller.runtimes).toHaveLength(1));
+    controller.runtimes[0]?.detach('it stops');
+    await eventually(() => expect(runtime.planned).toEqual([true]));
+    await eventually(async () => {
+      await runtime.clock.advance(1_000);
+      return controller.runtimes.length === 2;
+    });
+    controller.link.disconnect('the connection was lost');
+    await eventually(() => expect(runtime.planned).toEqual([true, false]));
+    await runtime.client.stop();
   });
 
   it('attaches again with its state of then when the controller is gone and back', async () => {

@@ -1,14 +1,15 @@
 import { GrpcStatus } from '@drover/function-rpc';
 import { BackOff, type BackOffPolicy, type Clock, type Lifecycle, type Randomness } from '@drover/service-kit';
 import type { RuntimeAttach } from './attachments.js';
+import type { LinkEnd } from './link-stream.js';
 import type { ControllerMessage, RuntimeMessage } from './messages.js';
 import type { OpenScaleLink, RuntimeLinkStream } from './open-scale-link.js';
 
 export interface ScaleLinkClientOptions {
   /** Ways to the scale controllers, tried in turn: only the leader accepts. */
   readonly open: readonly OpenScaleLink[];
-  /** Called when an attached stream ends, unless this end was stopped. */
-  readonly onDetached: (reason: string) => void;
+  /** Called when an attached stream ends, unless this end was stopped. `isPlanned`: the controller stops, or does not lead any more. */
+  readonly onDetached: (reason: string, isPlanned: boolean) => void;
   /** Called when a connection fails. */
   readonly onUnreachable: (reason: string, failures: number) => void;
   readonly clock: Clock;
@@ -110,14 +111,14 @@ export class ScaleLinkClient implements Lifecycle {
 
   /** Resolves when the stream has ended. */
   async #attach(stream: RuntimeLinkStream, owner: LinkOwner): Promise<void> {
-    const ended = new Promise<string>((resolve) => {
-      stream.start({ onMessage: (command) => owner.received(command), onEnd: ({ reason }) => resolve(reason) });
+    const ended = new Promise<LinkEnd>((resolve) => {
+      stream.start({ onMessage: (command) => owner.received(command), onEnd: resolve });
     });
     stream.send(owner.attach());
     this.#stream = stream;
     owner.attached();
-    const reason = await ended;
+    const { reason, grpcStatus } = await ended;
     this.#stream = undefined;
-    if (!this.#stopping.signal.aborted) this.#options.onDetached(reason);
+    if (!this.#stopping.signal.aborted) this.#options.onDetached(reason, grpcStatus === GrpcStatus.UNAVAILABLE);
   }
 }

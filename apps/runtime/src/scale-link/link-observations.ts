@@ -2,7 +2,7 @@ import { count, seconds, type Readers } from '@drover/service-kit';
 
 export type LinkObservation =
   | { readonly kind: 'link.attached'; readonly workers: number; readonly applications: number }
-  | { readonly kind: 'link.detached'; readonly reason: string }
+  | { readonly kind: 'link.detached'; readonly reason: string; readonly isPlanned: boolean }
   | { readonly kind: 'link.unreachable'; readonly reason: string; readonly failures: number }
   | {
       readonly kind: 'link.command';
@@ -24,7 +24,8 @@ export const linkReaders: Readers<LinkObservation> = {
     metrics: [count('drover_runtime_scale_link_attached_total', 'Times the runtime attached to a scale controller')],
   },
   'link.detached': {
-    level: 'warn',
+    level: (o) => (o.isPlanned ? 'info' : 'warn'),
+    isInternal: true,
     say: (o) => `the link to the scale controller ended: ${o.reason}. The runtime goes on, and tries to attach again`,
   },
   'link.unreachable': {

@@ -1,7 +1,7 @@
 import type { GrpcStatus } from '@drover/function-rpc';
 import type { ControllerLinkStream } from '../attachments.js';
 import { parseLinkMessage } from '../json-codec.js';
-import type { LinkStream, LinkStreamHandlers } from '../link-stream.js';
+import type { LinkEnd, LinkStream, LinkStreamHandlers } from '../link-stream.js';
 import { controllerMessageShapes, runtimeMessageShapes, type MessageShapes } from '../message-shapes.js';
 import type { ControllerMessage, RuntimeMessage } from '../messages.js';
 import type { OpenScaleLink } from '../open-scale-link.js';
@@ -57,7 +57,7 @@ class MemoryEnd<In extends { readonly kind: string }, Out extends { readonly kin
   readonly #shapes: MessageShapes<In>;
   readonly #pending: string[] = [];
   #handlers: LinkStreamHandlers<In> | undefined;
-  #ended: { readonly reason: string } | undefined;
+  #ended: LinkEnd | undefined;
   #isEndReported = false;
 
   constructor(address: string, shapes: MessageShapes<In>) {
@@ -80,9 +80,9 @@ class MemoryEnd<In extends { readonly kind: string }, Out extends { readonly kin
     this.destroy(0, 'ended here');
   }
 
-  destroy(_status: GrpcStatus, reason: string): void {
-    this.finish(reason);
-    this.other?.finish(reason);
+  destroy(grpcStatus: GrpcStatus, reason: string): void {
+    this.finish({ reason });
+    this.other?.finish({ reason, grpcStatus });
   }
 
   receive(text: string): void {
@@ -91,9 +91,9 @@ class MemoryEnd<In extends { readonly kind: string }, Out extends { readonly kin
     queueMicrotask(() => this.#deliver());
   }
 
-  finish(reason: string): void {
+  finish(end: LinkEnd): void {
     if (this.#ended) return;
-    this.#ended = { reason };
+    this.#ended = end;
     queueMicrotask(() => this.#deliver());
   }
 
