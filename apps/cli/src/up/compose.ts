@@ -9,6 +9,7 @@ import {
   createObserve,
   inOrder,
   Leash,
+  sleep,
   step,
   SupervisedProcess,
   together,
@@ -45,6 +46,9 @@ import {
   writeRuntimeUrl,
   type UpReport,
 } from './start-steps.js';
+
+/** How long the runtime serves on while the platform stops. A long request keeps the platform, and needs the rest of the time there. */
+const platformFirstMs = 5_000;
 
 /** Prints what happens: for people or as JSON. */
 export interface UpPresenter {
@@ -159,9 +163,17 @@ export function composeUp(
             laterWorkers,
           ]),
         ]),
-        inOrder('runtime', [runtime, writeRuntimeUrl(directory, runtime)]),
+        inOrder('runtime', [
+          runtime,
+          writeRuntimeUrl(directory, runtime),
+          // It would replace the workers that the runtime ends.
+          step('end of the platform', {
+            drain: (deadline) =>
+              Promise.race([platform.exited, sleep(clock, platformFirstMs, deadline).catch(() => undefined)]),
+          }),
+        ]),
       ]),
-      // Drained first: workers end with the runtime, and the platform may hear of that before its own signal.
+      // Drained first: a platform that runs on beside the runtime would warn of the workers that end with it.
       step('ends of workers', { drain: async () => workers.stopReporting() }),
       reportReady(report, (ready, keys) => presenter.ready(ready, keys)),
     ]),

@@ -2,7 +2,7 @@ import type { Lifecycle } from './lifecycle.js';
 
 interface StepActions {
   readonly up?: () => Promise<void>;
-  readonly drain?: () => Promise<void>;
+  readonly drain?: (deadline: AbortSignal) => Promise<void>;
   readonly down?: () => Promise<void>;
 }
 
@@ -11,7 +11,7 @@ export function step(name: string, { up, drain, down }: StepActions): Lifecycle 
   return {
     name,
     start: async () => up?.(),
-    drain: async () => drain?.(),
+    drain: async (deadline) => drain?.(deadline),
     stop: async () => down?.(),
   };
 }

@@ -90,6 +90,11 @@ export class SupervisedProcess implements Lifecycle {
     return this.#child?.pid;
   }
 
+  /** Resolves when the current process has exited; at once if none runs. */
+  get exited(): Promise<void> {
+    return this.#exited;
+  }
+
   /** The announcement of the latest ready process; empty before the first. */
   get announcement(): ProcessAnnouncement {
     return this.#announcement ?? {};
