@@ -47,7 +47,7 @@ import {
   type UpReport,
 } from './start-steps.js';
 
-/** How long the runtime serves on while the platform stops. A long request keeps the platform, and needs the rest of the time there. */
+/** How long the runtime waits for the platform to stop. A long request keeps the platform longer: then both drain at the same time. */
 const platformFirstMs = 5_000;
 
 /** Prints what happens: for people or as JSON. */
@@ -166,7 +166,7 @@ export function composeUp(
         inOrder('runtime', [
           runtime,
           writeRuntimeUrl(directory, runtime),
-          // It would replace the workers that the runtime ends.
+          // Drained before the runtime, whose ended workers a running platform would replace.
           step('end of the platform', {
             drain: (deadline) =>
               Promise.race([platform.exited, sleep(clock, platformFirstMs, deadline).catch(() => undefined)]),
