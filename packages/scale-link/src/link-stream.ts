@@ -1,7 +1,7 @@
 import type { GrpcStatus } from '@drover/function-rpc';
 
 /** Why a stream ended. */
-export interface LinkEnd {
+export interface LinkStreamEnd {
   readonly reason: string;
   /** The status that the other end sent, if any. */
   readonly grpcStatus?: GrpcStatus | undefined;
@@ -11,7 +11,7 @@ export interface LinkEnd {
 export interface LinkStreamHandlers<In> {
   onMessage(message: In): void;
   /** Called exactly once, after the last message. */
-  onEnd(end: LinkEnd): void;
+  onEnd(end: LinkStreamEnd): void;
 }
 
 /** One end of a link, over gRPC or in memory. Messages arrive in order, then `onEnd` once. */

@@ -1,7 +1,7 @@
 import { GrpcStatus } from '@drover/function-rpc';
 import { BackOff, type BackOffPolicy, type Clock, type Lifecycle, type Randomness } from '@drover/service-kit';
 import type { RuntimeAttach } from './attachments.js';
-import type { LinkEnd } from './link-stream.js';
+import type { LinkStreamEnd } from './link-stream.js';
 import type { ControllerMessage, RuntimeMessage } from './messages.js';
 import type { OpenScaleLink, RuntimeLinkStream } from './open-scale-link.js';
 
@@ -111,7 +111,7 @@ export class ScaleLinkClient implements Lifecycle {
 
   /** Resolves when the stream has ended. */
   async #attach(stream: RuntimeLinkStream, owner: LinkOwner): Promise<void> {
-    const ended = new Promise<LinkEnd>((resolve) => {
+    const ended = new Promise<LinkStreamEnd>((resolve) => {
       stream.start({ onMessage: (command) => owner.received(command), onEnd: resolve });
     });
     stream.send(owner.attach());

@@ -1,7 +1,7 @@
 import type { GrpcStatus } from '@drover/function-rpc';
 import type { ControllerLinkStream } from '../attachments.js';
 import { parseLinkMessage } from '../json-codec.js';
-import type { LinkEnd, LinkStream, LinkStreamHandlers } from '../link-stream.js';
+import type { LinkStreamEnd, LinkStream, LinkStreamHandlers } from '../link-stream.js';
 import { controllerMessageShapes, runtimeMessageShapes, type MessageShapes } from '../message-shapes.js';
 import type { ControllerMessage, RuntimeMessage } from '../messages.js';
 import type { OpenScaleLink } from '../open-scale-link.js';
@@ -57,7 +57,7 @@ class MemoryEnd<In extends { readonly kind: string }, Out extends { readonly kin
   readonly #shapes: MessageShapes<In>;
   readonly #pending: string[] = [];
   #handlers: LinkStreamHandlers<In> | undefined;
-  #ended: LinkEnd | undefined;
+  #ended: LinkStreamEnd | undefined;
   #isEndReported = false;
 
   constructor(address: string, shapes: MessageShapes<In>) {
@@ -91,7 +91,7 @@ class MemoryEnd<In extends { readonly kind: string }, Out extends { readonly kin
     queueMicrotask(() => this.#deliver());
   }
 
-  finish(end: LinkEnd): void {
+  finish(end: LinkStreamEnd): void {
     if (this.#ended) return;
     this.#ended = end;
     queueMicrotask(() => this.#deliver());
