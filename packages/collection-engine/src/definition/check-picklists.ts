@@ -1,4 +1,5 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import { shown } from '../values/value-problem.js';
 import { unknownName } from './check-relations.js';
 import type { PicklistValuesByName } from './normalize.js';
 import { pointerPart, type DefinitionProblem } from './shape-problems.js';
@@ -48,7 +49,11 @@ function checkDependency(model: CollectionModel, field: FieldModel, pointer: str
         : [
             {
               pointer: `${at}/${index}`,
-              message: unknownName(`In "${field.name}", value`, String(one), field.definition.values ?? []),
+              message: unknownName(
+                `In "${field.name}", value`,
+                typeof one === 'string' ? one : shown(one),
+                field.definition.values ?? [],
+              ),
             },
           ],
     );

@@ -98,7 +98,9 @@ function isApplied(name: unknown, formerName: unknown, fieldsBefore: ReadonlySet
   return (
     fieldsBefore === undefined ||
     name === formerName ||
-    (typeof name === 'string' && fieldsBefore.has(name) && !fieldsBefore.has(String(formerName)))
+    (typeof name === 'string' &&
+      fieldsBefore.has(name) &&
+      !(typeof formerName === 'string' && fieldsBefore.has(formerName)))
   );
 }
 

@@ -8,7 +8,9 @@ const word = fc.oneof(
   fc.constantFrom('a', 'b', 'id', 'order', '', 'a b', '__proto__', 'constructor', 'é'),
   fc.string(),
 );
-const odd = fc.oneof(word, fc.jsonValue());
+/** JSON that JavaScript cannot turn into a text or a number. */
+const unconvertible = fc.constantFrom({ toString: {} }, [{ toString: 1, valueOf: 1 }]);
+const odd = fc.oneof(word, fc.jsonValue(), unconvertible);
 /** Definitions that are nearly right: known properties with any value. */
 const field = fc.record(
   {

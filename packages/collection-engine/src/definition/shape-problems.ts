@@ -128,13 +128,12 @@ function checkText(schema: Schema, value: unknown, pointer: string): DefinitionP
 }
 
 function checkNumber({ type, minimum = -Infinity, maximum = Infinity }: Schema, value: unknown, pointer: string) {
-  const isNumber = type === 'integer' ? Number.isInteger(value) : Number.isFinite(value);
-  const number = Number(value);
+  const isNumber = typeof value === 'number' && (type === 'integer' ? Number.isInteger(value) : Number.isFinite(value));
   if (!isNumber) return expected(type === 'integer' ? 'an integer' : 'a number', value, pointer);
-  if (number >= minimum && number <= maximum) return [];
+  if (value >= minimum && value <= maximum) return [];
   const bounds = [
     ...(minimum > -Infinity ? [`at least ${minimum}`] : []),
     ...(maximum < Infinity ? [`at most ${maximum}`] : []),
   ];
-  return [{ pointer, message: `Must be ${bounds.join(' and ')}, not ${number}.` }];
+  return [{ pointer, message: `Must be ${bounds.join(' and ')}, not ${value}.` }];
 }

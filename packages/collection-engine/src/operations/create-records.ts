@@ -41,7 +41,7 @@ function withParent(input: RecordInput, parent: RecordRequest['parent']): Record
   if (!parent) return input;
   const { name } = parent.field;
   const { [name]: given = parent.id } = input.values;
-  if (String(given).toLowerCase() !== parent.id.toLowerCase()) {
+  if (typeof given !== 'string' || given.toLowerCase() !== parent.id.toLowerCase()) {
     const detail = `The path names ${parent.id} as "${name}", but the record ${JSON.stringify(given)}. Leave "${name}" out.`;
     throw recordBodyInvalid({
       problems: [{ code: 'INVALID_PAYLOAD', detail, source: { pointer: input.pointer(name) } }],

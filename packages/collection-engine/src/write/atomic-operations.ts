@@ -1,6 +1,7 @@
 import type { CollectionModel } from '../model/collection-model.js';
 import { ProblemList, type RecordProblem } from '../model/record-problem.js';
 import { limitExceeded } from '../request/request-errors.js';
+import { shown } from '../values/value-problem.js';
 import { escapePointer, isJsonRecord, readResource, type RecordInput, type ResolveLid } from './record-input.js';
 import { recordBodyInvalid } from './write-errors.js';
 
@@ -43,8 +44,7 @@ export function readAtomicOperations(body: unknown, allowed: number): AtomicOper
 function readOperation(value: unknown, at: string, problems: ProblemList): AtomicOperation {
   const operation = isJsonRecord(value) ? value : {};
   const { op, ref, data, href, meta } = operation;
-  if (!ops.includes(op))
-    problems.add(problem(`${at}/op`, `"op" must be add, update or remove, not ${JSON.stringify(op)}.`));
+  if (!ops.includes(op)) problems.add(problem(`${at}/op`, `"op" must be add, update or remove, not ${shown(op)}.`));
   for (const name of Object.keys(operation).filter((each) => !members.has(each))) {
     const detail = `An operation has no member "${name}". Send op, ref, data and meta.`;
     problems.add(problem(`${at}/${escapePointer(name)}`, detail));
@@ -57,11 +57,11 @@ function readOperation(value: unknown, at: string, problems: ProblemList): Atomi
     problems.add(problem(place, 'The operation must name its collection as "type".'));
   }
   if (op !== 'add' && typeof id !== 'string' && typeof lid !== 'string') {
-    problems.add(problem(`${at}/ref`, `"${String(op)}" must name its record with "id" or "lid".`));
+    problems.add(problem(`${at}/ref`, `${shown(op)} must name its record with "id" or "lid".`));
   }
   return {
     op: op as AtomicOperation['op'], // a problem otherwise
-    collection: String(type),
+    collection: typeof type === 'string' ? type : '', // a problem otherwise
     ref: { id: typeof id === 'string' ? id : undefined, lid: typeof lid === 'string' ? lid : undefined },
     data,
     expected: readExpected(op, meta, `${at}/meta`, problems),
@@ -82,7 +82,7 @@ function readExpected(op: unknown, meta: unknown, at: string, problems: ProblemL
   } else if (op === 'add') {
     problems.add(problem(at, 'A record that is added has no version yet. Leave "meta" out.'));
   }
-  return Number(version);
+  return typeof version === 'number' ? version : undefined;
 }
 
 /** Reads the record of an operation. `resolveLid` knows the records that operations before it add. */

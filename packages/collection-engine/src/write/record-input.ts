@@ -167,7 +167,7 @@ function readLinkage(
     return undefined;
   }
   if (typeof lid !== 'string' || id !== undefined) return id;
-  const resolved = resolveLid(target ?? String(type), lid);
+  const resolved = resolveLid(target ?? (typeof type === 'string' ? type : ''), lid);
   if (resolved === undefined) {
     problems.add(
       problem(`${at}/data/lid`, `No earlier operation of this request adds a record with the lid "${lid}".`),
