@@ -15,7 +15,7 @@ export const databaseUnavailable = defineError<{ server: string; reason: string 
   status: 503,
   message: (d) =>
     `PostgreSQL at ${d.server} is unavailable: ${d.reason}. Check that the server runs and that DATABASE_URL names it.`,
-  help: 'PostgreSQL is down, overloaded or restarting. Drover reconnects by itself; if this lasts, check the server and `DATABASE_URL`.',
+  help: 'PostgreSQL is down, overloaded or restarting. Drover reconnects by itself; if this lasts, check the server and `DATABASE_URL`. Raise `DROVER_DATABASE_CONNECT_TIMEOUT_MS` if connections are only slow.',
 });
 
 export const databaseAccessDenied = defineError<{ server: string; reason: string }>('DATABASE_ACCESS_DENIED', {
