@@ -28,6 +28,7 @@ import type { ControlPlaneObservation } from './observations.js';
 export interface FunctionParts {
   readonly database: Database;
   readonly bus: EventBus;
+  readonly isEnding: () => boolean;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -50,7 +51,7 @@ export interface ComposedFunctions {
 
 export function composeFunctions(
   config: ControlPlaneConfig,
-  { database, bus, clock, randomness, observe }: FunctionParts,
+  { database, bus, isEnding, clock, randomness, observe }: FunctionParts,
 ): ComposedFunctions {
   const io = { clock, randomness, observe };
   const connection = new RuntimeConnection({ ...config, masterKey: config.functionsMasterKey, clock });
@@ -60,7 +61,12 @@ export function composeFunctions(
     concurrency: config.defaultConcurrency,
     maxRetries: config.defaultMaxRetries,
   };
-  const discovered = new DiscoveredFunctions({ connection, defaults: { ...defaults, retry: retryDefaults }, ...io });
+  const discovered = new DiscoveredFunctions({
+    connection,
+    defaults: { ...defaults, retry: retryDefaults },
+    isEnding,
+    ...io,
+  });
   const cipher = new EnvCipher(config.secretsKey, randomness);
   const store = new FunctionStore(database, bus, cipher);
   const catalog = new StoredFunctionCatalog({ store, bus, discovered, clock, observe });

@@ -74,7 +74,7 @@ export function composeControlPlane(
   sinks.metrics.compute(requestMetrics(() => requests));
   const address = new ReplicaAddress(config.replicaUrl);
   const isEnding = (): boolean => health.state === 'draining';
-  const functions = composeFunctions(config, { database, bus, ...io });
+  const functions = composeFunctions(config, { database, bus, isEnding, ...io });
   health.addPart(() => runtimeHealth(config, functions.discovered));
   const routeGuard = new RouteGuard(database);
   const applications = composeApplications(config, {

@@ -85,8 +85,6 @@ export function clearSockets({ sockets }: DataDirectory): Lifecycle {
 export function writeRuntimeUrl(directory: DataDirectory, runtime: SupervisedProcess): Lifecycle {
   return step('runtime URL', {
     up: () => directory.writePrivately(directory.runtimeUrl, runtime.announcement['functions'] ?? ''),
-    // Before the runtime stops: a platform that runs on beside it would warn of a runtime that does not answer.
-    drain: () => rm(directory.runtimeUrl, { force: true }),
   });
 }
 

@@ -41,7 +41,7 @@ async function withFound(
     clock: FakeClock;
     said: DiscoveredFunctionsObservation[];
   }) => Promise<void>,
-  { isStarted = true, hasUrl = true } = {},
+  { isStarted = true, hasUrl = true, isEnding = false } = {},
 ): Promise<void> {
   const lister = new Lister();
   await lister.runtime.start();
@@ -63,6 +63,7 @@ async function withFound(
     randomness: seededRandomness(1),
     observe,
     keepMs: 10_000,
+    isEnding: () => isEnding,
   });
   await discovered.start();
   try {
@@ -141,6 +142,18 @@ describe('discovered functions', () => {
       lister.functions = ['hello'];
       await whenTimePasses(clock, 1_000, () => names(discovered).length === 1);
     });
+  });
+
+  it('are not missed with a warning by a platform that stops beside the runtime', async () => {
+    await withFound(
+      async ({ discovered, lister, clock, said }) => {
+        await discovered.waitForFirst(60_000);
+        lister.functions = undefined;
+        await whenTimePasses(clock, 1_000, () => names(discovered).length === 0);
+        expect(said.map(({ kind }) => kind)).toEqual(['discovered-functions.listed', 'discovered-functions.forgotten']);
+      },
+      { isEnding: true },
+    );
   });
 
   it('make the platform ready while the runtime answers and serves one of its applications', async () => {

@@ -28,6 +28,8 @@ export interface DiscoveredFunctionsOptions {
   readonly everyMs?: number;
   /** How long the last listing stays valid while the runtime is away. */
   readonly keepMs?: number;
+  /** Whether this process drains: the runtime may stop beside it, and earlier. */
+  readonly isEnding: () => boolean;
 }
 
 type Listener = (tenantId: TenantId, name: string, now: FunctionDefinition | undefined) => void;
@@ -57,7 +59,6 @@ export class DiscoveredFunctions implements Lifecycle {
   #tag: string | undefined;
   #listedMs: number | undefined;
   #isUnavailable = false;
-  #isDraining = false;
   #failingSinceMs: number | undefined;
   /** Set while the latest poll failed, or before the first one. */
   #failure: string | undefined = notListedYet;
@@ -84,10 +85,7 @@ export class DiscoveredFunctions implements Lifecycle {
     if (this.#options.connection.isConfigured) this.#polling = this.#pollUntilStopped();
   }
 
-  /** The runtime may stop together with this process, and earlier. */
-  async drain(): Promise<void> {
-    this.#isDraining = true;
-  }
+  async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -169,13 +167,13 @@ export class DiscoveredFunctions implements Lifecycle {
   }
 
   #recordFailure(reason: string): void {
-    const { clock, observe, keepMs = defaultKeepMs } = this.#options;
+    const { clock, observe, isEnding, keepMs = defaultKeepMs } = this.#options;
     if (reason !== urlUnknown) this.#failure = `the runtime does not answer: ${reason}`;
     const nowMs = clock.monotonicMs();
     this.#failingSinceMs ??= nowMs;
     const isLong = nowMs - this.#failingSinceMs >= unavailableAfterMs;
     // Reported once per outage; a missing URL is normal during every start.
-    if (isLong && !this.#isUnavailable && !this.#isDraining && reason !== urlUnknown) {
+    if (isLong && !this.#isUnavailable && !isEnding() && reason !== urlUnknown) {
       this.#isUnavailable = true;
       observe({ kind: 'discovered-functions.unavailable', reason });
     }
