@@ -85,7 +85,7 @@ describe('the first command of the README', () => {
     await npm.line(/drover up is ready/);
     stop(npm.pid);
     await npm.line(/drover up is stopped/);
-    await eventually(() => expect(left()).toEqual([]), 30_000);
+    await eventually(() => expect(left()).toEqual([]));
     const said = npm.output;
     expect(said).toContain('drover up is draining');
     expect(said).not.toContain('drain ended before');
@@ -97,7 +97,7 @@ describe('the first command of the README', () => {
     const npm = run('npm', ['start']);
     await eventually(() => processesOf('bin/tsc').some((pid) => left().includes(pid)), 60_000);
     npm.kill('SIGKILL');
-    await eventually(() => expect(left()).toEqual([]), 30_000);
+    await eventually(() => expect(left()).toEqual([]));
     expect(npm.output).not.toContain('Drover is up');
   });
 });

@@ -46,11 +46,11 @@ describe('the packages outside the repository', () => {
     // The app's own dependency, which its author installs.
     execFileSync('npm', ['install', `@azure/functions@${version}`], { cwd: folder, env: env(), stdio: 'pipe' });
     up = new Child('sh', ['-ec', `${adapt(start).trim()} --app app`], { cwd: folder, env: env() });
-    const url = (await up.line(/^Drover is up: /, 300_000)).replace('Drover is up: ', '');
+    const url = (await up.line(/^Drover is up: /, 600_000)).replace('Drover is up: ', '');
     expect(await (await fetch(`${url}/api/hello/you`)).json()).toEqual({ hello: 'you' });
     expect(execFileSync('npx', ['drover', '--version'], { cwd: folder, env: env(), encoding: 'utf8' })).toMatch(/^\d/);
     process.kill(-up.pid, 'SIGTERM');
     await up.exited;
-    await eventually(() => expect(processesOf(`${folder}/`)).toEqual([]), 30_000);
-  }, 600_000);
+    await eventually(() => expect(processesOf(`${folder}/`)).toEqual([]));
+  }, 780_000);
 });
