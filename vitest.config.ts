@@ -25,8 +25,8 @@ export default defineConfig({
           exclude: [...integration, ...stories],
           pool: 'threads',
           isolate: false,
-          testTimeout: 90_000, // ends a test that hangs; a busy machine takes much longer than usual
-          hookTimeout: 90_000,
+          testTimeout: 180_000, // ends a test that hangs; a busy machine takes much longer than usual
+          hookTimeout: 180_000,
         },
       },
       {
@@ -36,7 +36,7 @@ export default defineConfig({
           include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
           pool: 'threads',
           testTimeout: 120_000, // some read every file
-          hookTimeout: 120_000,
+          hookTimeout: 180_000,
         },
       },
       // Real databases, sockets and child processes. Files that share a process load our packages once.
@@ -51,8 +51,8 @@ export default defineConfig({
           exclude: stories,
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
         },
       },
       // The whole platform, started as a user starts it.
@@ -65,7 +65,7 @@ export default defineConfig({
           include: ['tests/e2e/**/*.test.ts', 'tests/compat/**/*.test.ts'],
           pool: 'forks',
           testTimeout: 300_000,
-          hookTimeout: 120_000,
+          hookTimeout: 180_000,
         },
       },
       // The same platform over minutes: killed, restarted, frozen, cloned and built anew.
@@ -79,7 +79,7 @@ export default defineConfig({
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
           testTimeout: 300_000,
-          hookTimeout: 120_000,
+          hookTimeout: 180_000,
         },
       },
     ],

@@ -47,7 +47,7 @@ export async function replicasUnderFire({
       const takeOverMs: Record<Kind, number> = { killed: 0, ended: 0, frozen: 0 };
       while (faults.length < count) {
         const mark = load.accepted.length + Math.floor(chance() * perSecond * 2);
-        await eventually(() => load.accepted.length > mark, 60_000);
+        await eventually(() => load.accepted.length > mark);
         const victim = serving[Math.floor(chance() * serving.length)];
         if (!victim) continue;
         const others = serving.filter((replica) => replica !== victim);
@@ -56,7 +56,7 @@ export async function replicasUnderFire({
         reachable = others;
         victim.child.kill(({ killed: 'SIGKILL', ended: 'SIGTERM', frozen: 'SIGSTOP' } as const)[kind]);
         await forEach(names, names.length, async (name) => {
-          await eventually(() => others[0]?.api.accepted(name, {}), 30_000);
+          await eventually(() => others[0]?.api.accepted(name, {}));
         });
         const tookMs = Date.now() - fromMs;
         takeOverMs[kind] = Math.max(takeOverMs[kind], tookMs);
@@ -95,6 +95,6 @@ async function successor(set: ReplicaSet, victim: Replica, kind: Kind): Promise<
   }
   await pause(ttlMs); // long enough to have lost everything
   victim.child.kill('SIGCONT');
-  await eventually(() => victim.isReady(), 30_000);
+  await eventually(() => victim.isReady());
   return victim;
 }

@@ -94,13 +94,13 @@ describe('collection workers on demand', () => {
     for (const name of names) await define(name);
     const readers = new Readers(api, names, { count: 4, pauseMs: 0 });
     try {
-      await eventually(async () => expect((await loads()).filter((load) => load > 0)).toEqual([1, 1]), 60_000);
+      await eventually(async () => expect((await loads()).filter((load) => load > 0)).toEqual([1, 1]));
     } finally {
       await readers.end();
     }
     expect(readers.failed).toEqual([]);
     expect(readers.answered).toBeGreaterThan(50);
-    await eventually(() => expect(alive()).toEqual([]), 60_000);
+    await eventually(() => expect(alive()).toEqual([]));
     for (const name of names) expect((await api.get(`/api/${name}`)).status).toBe(200);
   });
 
@@ -113,19 +113,19 @@ describe('collection workers on demand', () => {
       const found = (await serving()).filter(({ id }) => id === 'collection-worker-1' || alive().includes(id));
       expect(found.map(({ currentLoad }) => currentLoad)).toEqual([2, 2, 2]);
     };
-    await eventually(served, 60_000);
+    await eventually(served);
     const before = alive();
     expect(before).toHaveLength(2);
     const count = started().size;
 
     // The scale controller is in the platform process.
     process.kill(currentPid(up, 'platform'), 'SIGKILL');
-    await eventually(served, 60_000);
+    await eventually(served);
     expect(alive()).toEqual(before);
     const [killed = '', other] = before;
     process.kill(started().get(killed) ?? Number.NaN, 'SIGKILL');
     await eventually(() => expect(alive()).not.toContain(killed));
-    await eventually(served, 60_000);
+    await eventually(served);
     expect(alive()).toContain(other);
     expect(started().size).toBe(count + 1);
 
@@ -135,7 +135,7 @@ describe('collection workers on demand', () => {
     const readers = new Readers(api, staying, { count: 2, pauseMs: 200 });
     for (const name of names.filter((one) => !staying.includes(one)))
       expect((await api.call('DELETE', `/control/collections/${name}`)).status).toBe(204);
-    await eventually(() => expect(alive()).toEqual([]), 60_000);
+    await eventually(() => expect(alive()).toEqual([]));
     const { answered } = readers;
     await eventually(() => readers.answered > answered + 2);
     await readers.end();

@@ -145,7 +145,7 @@ describe('a deployment over the API', () => {
             kind: 'rolled-back-automatically',
             reason: expect.stringContaining(second),
           });
-        }, 30_000);
+        });
         await eventually(async () => {
           const from = load.answers.length;
           await eventually(() => load.answers.length > from + 50);

@@ -113,7 +113,7 @@ async function run(reader: Reader, { commands, prints }: CommandBlock): Promise<
   await eventually(async () => {
     const last = (await reader.type(commands)).split('\n').at(-1) ?? '';
     expect({ last, isShown: isShown(reader.shown(prints), JSON.parse(last)) }).toMatchObject({ isShown: true });
-  }, 30_000);
+  });
 }
 
 describe('the commands of', () => {

@@ -153,7 +153,7 @@ describe('drover up', () => {
         eventually(async () => {
           if (results) await receipts(results, seen);
           expect([...seen].toSorted((one, other) => one - other)).toEqual(ids);
-        }, 30_000);
+        });
       await order(1);
       await all(1);
       const [first = Number.NaN] = startedEmulators(up);

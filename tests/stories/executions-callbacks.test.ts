@@ -32,7 +32,7 @@ async function enqueueAll(api: FunctionsClient, callbackUrl: string, work = {}):
 /** Waits until all executions have ended and every result was sent in vain once. */
 async function endedInVain(api: FunctionsClient, expected: ReadonlyMap<string, object>, receiver: CallbackReceiver) {
   await forEach([...expected.keys()], 8, async (id) => void (await api.ended(id)));
-  await eventually(() => expect(receiver.missed.size).toBe(expected.size), 30_000);
+  await eventually(() => expect(receiver.missed.size).toBe(expected.size));
   expect(receiver.results).toEqual([]);
 }
 
@@ -79,7 +79,7 @@ describe('results that a callback URL is to get', () => {
           const name = names[0] ?? '';
           const call = { input: { n: -1 }, callbackUrl: receiver.url };
           const [last = ''] = await eventually(() => api.acceptedBatch(name, [call]));
-          await eventually(() => expect(receiver.arrived).toContain(last), 30_000);
+          await eventually(() => expect(receiver.arrived).toContain(last));
           report('receiver down, platform killed', {
             results: expected.size,
             restartMs: readyMs - killedMs,
@@ -130,7 +130,7 @@ describe('results that a callback URL is to get', () => {
         const expected = await eventually(() => enqueueAll(one.api, receiver.url));
         await endedInVain(one.api, expected, receiver);
         two.child.kill('SIGKILL');
-        await eventually(() => expect(one.logged('callback.resumed').length).toBeGreaterThan(0), 30_000);
+        await eventually(() => expect(one.logged('callback.resumed').length).toBeGreaterThan(0));
         receiver.isDown = false;
         await allArrive(expected, receiver);
         const takenUp = one.logged('callback.resumed').map(({ results }) => Number(results));

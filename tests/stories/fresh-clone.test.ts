@@ -95,7 +95,7 @@ describe('the first command of the README', () => {
   it('stops a build that is under way when npm is killed, and starts nothing after it', async () => {
     execFileSync('npm', ['run', '--silent', 'clean'], { cwd: clone, env: plainEnvironment({ HOME: place }) });
     const npm = run('npm', ['start']);
-    await eventually(() => processesOf('bin/tsc').some((pid) => left().includes(pid)), 60_000);
+    await eventually(() => processesOf('bin/tsc').some((pid) => left().includes(pid)));
     npm.kill('SIGKILL');
     await eventually(() => expect(left()).toEqual([]));
     expect(npm.output).not.toContain('Drover is up');

@@ -69,7 +69,7 @@ describe('kill -9', () => {
           const found = processesOf(`${directory}/credentials.json`);
           expect(found).toHaveLength(1);
           return found;
-        }, 60_000);
+        });
         process.kill(pid, 'SIGKILL');
         await eventually(() => !isAlive(pid));
       }

@@ -63,7 +63,7 @@ async function sendAll(queue: StorageQueue): Promise<void> {
   const send = async (): Promise<void> => {
     while (next < messages) {
       const text = Buffer.from(JSON.stringify({ n: next++ })).toString('base64');
-      await eventually(() => queue.send(text, { keep: 'by-default' }, never).then(() => true), 30_000);
+      await eventually(() => queue.send(text, { keep: 'by-default' }, never).then(() => true));
     }
   };
   await Promise.all(Array.from({ length: 16 }, send));
@@ -87,18 +87,18 @@ describe('a queue function while everything is killed', () => {
         const sending = sendAll(queue);
         const runs = (): number => readFileSync(file, { encoding: 'latin1', flag: 'a+' }).split('\n').length;
         for (const share of [0.1, 0.4, 0.7]) {
-          await eventually(() => runs() > share * messages, 40_000);
+          await eventually(() => runs() > share * messages);
           for (const worker of runtime.workers) process.kill(worker, 'SIGKILL');
-          await eventually(() => runs() > (share + 0.1) * messages, 40_000);
+          await eventually(() => runs() > (share + 0.1) * messages);
           await emulator.kill();
           await emulator.start();
-          await eventually(() => runs() > (share + 0.2) * messages, 40_000);
+          await eventually(() => runs() > (share + 0.2) * messages);
           runtime.child.kill('SIGKILL');
           await runtime.child.exited;
           runtime = await start();
         }
         await sending;
-        await eventually(async () => (await queue.count(never)) === 0, 40_000);
+        await eventually(async () => (await queue.count(never)) === 0);
         const ledger = readLedger(file);
         const ran = new Set(ledger.map(({ n }) => n));
         expect(Array.from({ length: messages }, (_, n) => n).filter((n) => !ran.has(n))).toEqual([]);

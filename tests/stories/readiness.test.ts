@@ -39,7 +39,7 @@ describe('the platform is ready', () => {
       const { next } = killRole(up, 'runtime-1');
       await eventually(async () => (await readiness(url)).status === 503);
       await next();
-      await eventually(async () => (await readiness(url)).status === 200, 30_000);
+      await eventually(async () => (await readiness(url)).status === 200);
       expect((await fetch(`${url}/api/hello/you`)).status).toBe(200);
     }));
 

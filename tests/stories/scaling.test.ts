@@ -111,12 +111,12 @@ describe('an application that scales', () => {
       const messages = 3_000;
       const sending = sendAll(work, 0, messages);
       const ran = (): number => messages - missingIn(ledger, messages).length;
-      await eventually(() => ran() > 300, 60_000);
+      await eventually(() => ran() > 300);
       for (const pid of new Set(ledgerOf(ledger).map((entry) => entry.pid)))
         if (isAlive(pid)) process.kill(pid, 'SIGKILL');
-      await eventually(() => ran() > 800, 60_000);
+      await eventually(() => ran() > 800);
       process.kill(ready.pids.platform, 'SIGKILL');
-      await eventually(() => ran() > 1_300, 60_000);
+      await eventually(() => ran() > 1_300);
       process.kill(ready.pids['runtime-1'] ?? Number.NaN, 'SIGKILL');
       await sending;
       await eventually(() => ran() === messages, 90_000);
@@ -140,13 +140,13 @@ describe('an application that scales', () => {
       };
       try {
         const second = await deployScaled(client, { ...settings, APP_VERSION: '2' });
-        await eventually(settled('2'), 30_000);
+        await eventually(settled('2'));
         await client.setTraffic({ params: { app: 'scaled' }, body: { traffic: { [first]: 50, [second]: 50 } } });
         const from = load.answers.length;
         await eventually(() => load.answers.length > from + 200);
         expect([...versionsSince(from)].toSorted()).toEqual(['1', '2']);
         await client.rollBackApplication({ params: { app: 'scaled' }, body: { version: first } });
-        await eventually(settled('1'), 30_000);
+        await eventually(settled('1'));
       } finally {
         await load.stop();
       }

@@ -89,7 +89,7 @@ export async function killAgainAndAgain(story: KillStory): Promise<KillFigures> 
     while (faults.length < kills) {
       const mark = ofLoad.length + 20 + Math.floor(chance() * perSecond);
       const sinceMs = aliveSinceMs;
-      await eventually(() => ofLoad.length >= mark && Date.now() - sinceMs >= aliveMs, 60_000);
+      await eventually(() => ofLoad.length >= mark && Date.now() - sinceMs >= aliveMs);
       const items = Array.from({ length: left }, () => ({ input: { workMs: 100 } }));
       ofBacklog.push(...(await api.acceptedBatch('backlog', items)));
       await pause(Math.floor(chance() * 150)); // anywhere in the life of what is under way

@@ -113,7 +113,7 @@ export class FunctionsClient {
   }
 
   /** Waits for the end of an execution. */
-  ended(executionId: string, withinMs = 60_000): Promise<ExecutionStatus> {
+  ended(executionId: string, withinMs = 120_000): Promise<ExecutionStatus> {
     return eventually(async () => {
       const execution = await this.execution(executionId);
       if (finalStates.has(execution.status)) return execution;
@@ -155,7 +155,7 @@ export function killRole(
       const start = startsOf(up, role)[starts.length];
       if (start) return start;
       throw new Error(`${role} is not ready again:\n${up.stderr.slice(-5).join('\n')}`);
-    }, 60_000);
+    });
   return { killedMs, next };
 }
 

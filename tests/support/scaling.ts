@@ -60,7 +60,7 @@ export function scalingOf(client: AppsClient): Promise<ScalingView> {
 }
 
 /** Waits until the application has no worker at all. */
-export async function untilAtZero(client: AppsClient, withinMs = 60_000): Promise<void> {
+export async function untilAtZero(client: AppsClient, withinMs = 120_000): Promise<void> {
   await eventually(async () => {
     const { workers } = await scalingOf(client);
     return workers.desired === 0 && workers.ready + workers.starting + workers.draining === 0;

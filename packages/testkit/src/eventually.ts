@@ -2,7 +2,7 @@
  * Tries `claim` until it neither throws nor returns false; after `withinMs` fails with what it said last, or with the
  * fact that it said nothing.
  */
-export async function eventually<T>(claim: () => T | Promise<T>, withinMs = 60_000): Promise<T> {
+export async function eventually<T>(claim: () => T | Promise<T>, withinMs = 120_000): Promise<T> {
   const deadline = performance.now() + withinMs;
   for (;;) {
     try {

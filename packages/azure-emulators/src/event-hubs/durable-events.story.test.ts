@@ -34,7 +34,7 @@ it('has every accepted event, in order and once, after the process was killed', 
       }
     };
     const senders = [send(0), send(1)];
-    await eventually(() => accepted.every((count) => count > 150), 30_000);
+    await eventually(() => accepted.every((count) => count > 150));
     first.child.kill('SIGKILL');
     await Promise.all([first.child.exited, ...senders]);
 

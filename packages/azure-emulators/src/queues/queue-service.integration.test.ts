@@ -127,7 +127,7 @@ describe('a durable queue service', () => {
         }
       };
       const senders = Array.from({ length: 8 }, (_, sender) => send(sender).catch(() => undefined));
-      await eventually(() => accepted.length > 100, 30_000);
+      await eventually(() => accepted.length > 100);
       const [leased] = (await first.queue.receiveMessages({ visibilityTimeout: 600 })).receivedMessageItems;
       first.child.kill('SIGKILL');
       await Promise.all([first.child.exited, ...senders]);

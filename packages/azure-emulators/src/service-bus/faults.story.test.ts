@@ -157,7 +157,7 @@ describe('a durable Service Bus', () => {
         }
       };
       const loops = [send(1), send(2), send(3), complete()].map((loop) => loop.catch(() => undefined));
-      await eventually(() => accepted.size > 200 && completed.size > 20, 30_000);
+      await eventually(() => accepted.size > 200 && completed.size > 20);
       const held = await receive(first.client.createReceiver('orders'), 1);
       first.child.kill('SIGKILL');
       await Promise.all([first.child.exited, ...loops]);

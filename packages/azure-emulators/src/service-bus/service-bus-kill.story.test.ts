@@ -147,7 +147,7 @@ describe('a durable Service Bus that is killed again and again', () => {
         }),
       );
       for (let kill = 1; kill <= kills; kill += 1) {
-        await eventually(() => ledger.completed.size >= (total * kill) / (kills + 2), 60_000);
+        await eventually(() => ledger.completed.size >= (total * kill) / (kills + 2));
         await victim.killAndRestart(directory);
       }
       await Promise.all([sending, ...receivers]);

@@ -87,7 +87,7 @@ export function endOf(changes: CollectionChanges, id: string | undefined): Promi
     const change = await changes.find(id ?? '00000000-0000-0000-0000-000000000000');
     if (change?.state === 'running') throw new Error(`the change is at "${change.step}"`);
     return change;
-  }, 60_000);
+  });
 }
 
 /** Names of everything that the table has beside its primary key: columns of fields, indexes, constraints, triggers. */

@@ -131,10 +131,10 @@ describe('faults', () => {
       const conf = path.join(directory, 'cluster', 'postgresql.conf');
       await writeFile(conf, 'nonsense = on\n');
       process.kill(Number(it.postgres.pid), 'SIGKILL');
-      await eventually(() => it.kinds().filter((kind) => kind === 'postgres.restart-failed').length >= 2, 30_000);
+      await eventually(() => it.kinds().filter((kind) => kind === 'postgres.restart-failed').length >= 2);
       expect(JSON.stringify(it.observed)).toContain('unrecognized configuration parameter');
       await writeFile(conf, '');
-      await eventually(() => it.kinds().filter((kind) => kind === 'postgres.ready').length === 2, 30_000);
+      await eventually(() => it.kinds().filter((kind) => kind === 'postgres.ready').length === 2);
       expect(await ask(it.postgres.url.reveal(), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
     });
   });

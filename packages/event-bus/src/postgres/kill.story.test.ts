@@ -36,8 +36,8 @@ async function openWorld(): Promise<DurableWorld> {
       const { pid } = server;
       if (pid === undefined) throw new Error('the server does not run');
       process.kill(pid, 'SIGKILL');
-      await eventually(() => server.pid !== undefined && server.pid !== pid, 30_000);
-      await eventually(() => database.query('select 1'), 30_000);
+      await eventually(() => server.pid !== undefined && server.pid !== pid);
+      await eventually(() => database.query('select 1'));
     },
     async close() {
       await database.stop();

@@ -93,7 +93,7 @@ describe('a worker on grpc-js', () => {
     worker.send(invocationRequest('large', { bytes: large }));
     call.write({ invocationResponse: { invocationId: 'large', returnValue: { bytes: large } } });
 
-    await eventually(() => messages.length === count + 1 && worker.inbox.received.length === count + 2, 30_000);
+    await eventually(() => messages.length === count + 1 && worker.inbox.received.length === count + 2);
     const ids = messages.map((received) => (received['invocationRequest'] as Plain)['invocationId']);
     expect([0, 1_500, count].map((index) => ids[index])).toEqual(['id-0', 'id-1500', 'large']);
     const last = worker.inbox.received.at(-1);

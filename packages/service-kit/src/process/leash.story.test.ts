@@ -80,7 +80,7 @@ describe('Leash, when its owner is killed', () => {
       const pids = await pidsOf(owner, 'pids');
       expect(pids.map(isAlive)).toEqual([true, true, true]);
       owner.kill('SIGKILL');
-      await eventually(() => expect(pids.map(isAlive)).toEqual([false, false, false]), 30_000);
+      await eventually(() => expect(pids.map(isAlive)).toEqual([false, false, false]));
       expect(await linesOf(file)).toEqual(['stubborn', 'server after the other']);
     });
   });
@@ -99,7 +99,7 @@ describe('Leash, when its owner is killed', () => {
       `);
       const pids = await pidsOf(owner, 'pids');
       await expect(owner.exited).resolves.toEqual({ code: 0, signal: null });
-      await eventually(() => expect(pids.map(isAlive)).toEqual([false, true, false, false]), 30_000);
+      await eventually(() => expect(pids.map(isAlive)).toEqual([false, true, false, false]));
       expect(await linesOf(file)).toEqual(['three', 'one']);
     });
   });
@@ -117,7 +117,7 @@ describe('Leash, when its owner is killed', () => {
     const pids = await pidsOf(owner, 'pids');
     expect(pids.map(isAlive)).toEqual([true, true]);
     owner.kill('SIGKILL');
-    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]), 30_000);
+    await eventually(() => expect(pids.map(isAlive)).toEqual([false, false]));
   });
 
   it('still holds everything after its shell was killed', async () => {
@@ -144,7 +144,7 @@ describe('Leash, when its owner is killed', () => {
       expect(isAlive(held)).toBe(true);
       expect([first, second].map(exists)).toEqual([false, true]);
       owner.kill('SIGKILL');
-      await eventually(() => expect([held, second].map(isAlive)).toEqual([false, false]), 30_000);
+      await eventually(() => expect([held, second].map(isAlive)).toEqual([false, false]));
       expect(isAlive(dropped)).toBe(true);
     });
   });
@@ -162,7 +162,7 @@ describe('Leash, when its owner is killed', () => {
       await eventually(async () => expect(await ignoresHangup(shell)).toBe(true));
       for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.kill(shell, signal);
       owner.kill('SIGKILL');
-      await eventually(() => expect([held, shell].map(isAlive)).toEqual([false, false]), 30_000);
+      await eventually(() => expect([held, shell].map(isAlive)).toEqual([false, false]));
     });
   });
 });

@@ -138,7 +138,7 @@ describe('processes that are killed again and again', () => {
     };
     for (let kill = 0; kill < 4; kill++) {
       const victim = await startQueueVictim({ connectionString, options: bench.options, settles: 'everything' });
-      await eventually(async () => victim.holds() > 5 || (await bench.queue.count(never)) === 0, 30_000);
+      await eventually(async () => victim.holds() > 5 || (await bench.queue.count(never)) === 0);
       await victim.kill();
       note(victim.child.stdout);
     }
@@ -147,7 +147,7 @@ describe('processes that are killed again and again', () => {
       return complete;
     });
     await listener.start(never);
-    await eventually(async () => (await bench.queue.count(never)) === 0, 30_000);
+    await eventually(async () => (await bench.queue.count(never)) === 0);
     await listener.stop();
     expect([...done].toSorted()).toEqual(bodies(300).toSorted());
     await expect(bench.poison.count(never)).rejects.toMatchObject({ code: 'QueueNotFound' });

@@ -210,10 +210,10 @@ export function triggerListenerContract(source: string, openWorld: () => Promise
     it('loses nothing when its process is killed: what it held comes back', async () => {
       await world.send(bodies(4));
       const victim = await world.victim();
-      await eventually(() => victim.holds() === 4, 30_000);
+      await eventually(() => victim.holds() === 4);
       await victim.kill();
       const { seen } = await listenToAll();
-      await eventually(async () => (await world.remaining()) === 0, 30_000);
+      await eventually(async () => (await world.remaining()) === 0);
       expect(sorted(texts(seen))).toEqual(sorted(bodies(4)));
       const count = world.lacks?.has('delivery-count') ? 1 : 2;
       expect(new Set(seen.map((delivery) => delivery.deliveryCount))).toEqual(new Set([count]));
