@@ -101,9 +101,10 @@ describe('drover-runtime with an app that works on queues', () => {
     });
     const lost = runtime.log.filter(({ kind, inFlight }) => kind === 'worker.lost' && Number(inFlight) > 0);
     expect(lost.length).toBeGreaterThan(0);
-    const again = runtime.log.filter(({ kind, function: name }) => kind === 'message.settled' && name === 'slowly');
-    expect(again.length).toBeGreaterThan(0);
-    for (const { settlement, why } of again) {
+    const again = () =>
+      runtime.log.filter(({ kind, function: name }) => kind === 'message.settled' && name === 'slowly');
+    await eventually(() => again().length > 0);
+    for (const { settlement, why } of again()) {
       expect(settlement).toBe('abandon');
       expect(why).toContain('was lost while it ran this invocation');
     }

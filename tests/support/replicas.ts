@@ -118,6 +118,7 @@ export async function withReplicas(
       DATABASE_URL: server.url.reveal(),
       DROVER_PORT: '0',
       DROVER_BOOTSTRAP_KEY_FILE: keyFile,
+      DROVER_DATABASE_CONNECT_TIMEOUT_MS: '10000', // a connection may take seconds on a busy machine
       ...allowsLoopback,
     };
     const replicas = new ReplicaSet(ledger, { ...common, ...environment }, apiKey);

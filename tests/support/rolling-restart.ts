@@ -116,6 +116,9 @@ class Router {
   }
 }
 
+/** A machine that cannot keep up with the rate gets fewer calls, not a queue that grows until calls are refused. */
+const mostOpenCalls = 50;
+
 /** Calls functions at a steady rate and waits for each answer. Retries only 503 with `Retry-After`. */
 class SyncCalls {
   readonly replies: Reply[] = [];
@@ -144,7 +147,8 @@ class SyncCalls {
     const startedMs = performance.now();
     let sent = 0;
     while (!this.#isOver) {
-      for (; sent < ((performance.now() - startedMs) / 1_000) * perSecond; sent += 1) {
+      const due = ((performance.now() - startedMs) / 1_000) * perSecond;
+      for (; sent < due && this.#open.size < mostOpenCalls; sent += 1) {
         const call = this.#call(names[sent % names.length] ?? '', sent);
         this.#open.add(call);
         void call.finally(() => this.#open.delete(call));

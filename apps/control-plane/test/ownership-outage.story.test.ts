@@ -40,7 +40,7 @@ async function openProxy(): Promise<PostgresProxy> {
 }
 
 async function open(url: Secret, timings: OpenReplicaOptions['timings']): Promise<OpenedReplica> {
-  const database = new Database({ url, applicationName: 'ownership', poolSize: 3, ...quietIo });
+  const database = new Database({ url, applicationName: 'ownership', poolSize: 3, startWaitMs: 60_000, ...quietIo });
   await database.start();
   const one = { ...openReplica(database, { timings: { ...timings } }), database };
   opened.push(one);

@@ -23,6 +23,7 @@ const database = new Database({
   url: new Secret(url),
   applicationName: replicaId,
   poolSize: 3,
+  startWaitMs: 60_000,
   ...io,
   observe: () => undefined,
 });
