@@ -2,6 +2,7 @@ import { controlPlaneSchema, defaultAssignmentPolicy, runAssignmentPass } from '
 import { Database, migrate } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
 import { systemClock, systemRandomness } from '@drover/service-kit';
+import type { Run } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import { withScratchPostgres } from '../harness/scratch-postgres.js';
 import { median } from '../harness/statistics.js';
@@ -38,7 +39,7 @@ const situations: readonly { readonly what: string; readonly sql: string }[] = [
   { what: 'it is back', sql: `update drover.collection_workers set status = 'READY' where id = 'worker-7'` },
 ];
 
-async function measure({ rounds }: Pace, progress: (round: number, name: string) => void): Promise<Figure[]> {
+async function measure({ rounds }: Pace, { signal, progress, publish }: Run): Promise<Figure[]> {
   return await withScratchPostgres(async (url) => {
     const io = { clock: systemClock, randomness: systemRandomness, observe: () => undefined };
     const database = new Database({ url, applicationName: 'bench', ...io });
@@ -48,13 +49,17 @@ async function measure({ rounds }: Pace, progress: (round: number, name: string)
       await fill(database);
       const bus = new PostgresEventBus({ database, ...io });
       const passes = situations.map((): Pass[] => []);
-      for (let round = 0; round < rounds; round += 1)
+      const measured = (): Figure[] => situations.flatMap(({ what }, index) => figures(what, passes[index] ?? []));
+      for (let round = 0; round < rounds; round += 1) {
         for (const [index, { what, sql }] of situations.entries()) {
+          signal.throwIfAborted();
           progress(round, what);
           for (const statement of sql.split(';')) await database.query(statement);
           passes[index]?.push(await timed(() => pass(database, bus)));
         }
-      return situations.flatMap(({ what }, index) => figures(what, passes[index] ?? []));
+        publish(measured());
+      }
+      return measured();
     } finally {
       await database.stop();
     }
@@ -106,5 +111,5 @@ await runSuite<Pace>({
   name: 'assignments',
   quick: { rounds: 3 },
   thorough: { rounds: 9 },
-  measure: (pace, _signal, progress) => measure(pace, progress),
+  measure,
 });

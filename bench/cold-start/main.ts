@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { Leash } from '@drover/service-kit';
-import { interleave } from '../harness/rounds.js';
+import { measureRounds } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
-import { withOpenDirectory } from '../harness/scratch-postgres.js';
+import { withOpenDirectory } from '../harness/scratch-directory.js';
 import { decisionsContender } from './decisions.js';
 import { figuresOf } from './figures.js';
 import { growthContender, idleContender } from './growth.js';
@@ -21,7 +21,7 @@ await runSuite<Pace>({
   name: 'cold-start',
   quick,
   thorough,
-  measure: (pace, signal, progress) =>
+  measure: (pace, run) =>
     withOpenDirectory(async (directory) => {
       const leash = new Leash();
       const reports = Reports.open(directory);
@@ -49,7 +49,7 @@ await runSuite<Pace>({
           idleContender(platform, pace),
           decisionsContender(),
         ];
-        return figuresOf(await interleave(contenders, pace.rounds, { signal, progress }));
+        return await measureRounds({ contenders, figures: figuresOf }, pace.rounds, run);
       } finally {
         for (const part of opened.toReversed()) await part.close();
         reports.close();

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { applicationRoutes, createClient, scalingRoutes, type Client, type ScaleSettings } from '@drover/contracts';
 import type { Leash } from '@drover/service-kit';
 import { Child, eventually } from '@drover/testkit';
+import { plainEnvironment, stopInOrder } from '../harness/platform-process.js';
 
 const routes = { ...applicationRoutes, ...scalingRoutes };
 const drover = path.resolve(path.dirname(fileURLToPath(import.meta.resolve('@drover/cli'))), '../bin/drover.js');
@@ -120,7 +121,7 @@ export class ScaledPlatform {
 
   async stop(): Promise<void> {
     this.#agent.destroy();
-    await this.#up.end();
+    await stopInOrder(this.#up);
     this.#letGo();
   }
 
@@ -138,12 +139,6 @@ export class ScaledPlatform {
       sent.end();
     });
   }
-}
-
-/** An environment without settings of the platform, of Node.js and of npm. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
-  return Object.fromEntries(others);
 }
 
 function freePort(): Promise<number> {

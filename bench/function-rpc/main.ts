@@ -1,5 +1,5 @@
 import { Leash } from '@drover/service-kit';
-import { interleave, type Progress } from '../harness/rounds.js';
+import { measureRounds, type Run } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
 import { invocationsMeasurement } from './invocations.js';
@@ -11,15 +11,15 @@ await runSuite<Pace>({
   name: 'function-rpc',
   quick,
   thorough,
-  async measure(pace, signal, progress) {
+  async measure(pace, run) {
     const leash = new Leash();
-    const surroundings = { pace, leash, signal };
+    const surroundings = { pace, leash, signal: run.signal };
     try {
       // One part after the other, each with rounds of its own: the processes of one are not to disturb the next.
       return [
-        ...(await measured(invocationsMeasurement, surroundings, progress)),
-        ...(await measured(routingMeasurement, surroundings, progress)),
-        ...(await measured(startsMeasurement, surroundings, progress)),
+        ...(await measured(invocationsMeasurement, surroundings, run)),
+        ...(await measured(routingMeasurement, surroundings, run)),
+        ...(await measured(startsMeasurement, surroundings, run)),
       ];
     } finally {
       await leash.stop();
@@ -30,12 +30,11 @@ await runSuite<Pace>({
 async function measured<Sample>(
   open: (surroundings: Surroundings) => Promise<Measurement<Sample>>,
   surroundings: Surroundings,
-  progress: Progress,
-): Promise<Figure[]> {
-  const { pace, signal } = surroundings;
+  run: Run,
+): Promise<readonly Figure[]> {
   const measurement = await open(surroundings);
   try {
-    return measurement.figures(await interleave(measurement.contenders, pace.rounds, { signal, progress }));
+    return await measureRounds(measurement, surroundings.pace.rounds, run);
   } finally {
     await measurement.close();
   }

@@ -8,15 +8,17 @@ import type { Generator } from '../functions-api/generator.js';
 import type { ClosedLoad, ClosedLoadResult } from '../functions-api/load/closed-loop.js';
 import type { RequestSpec } from '../functions-api/load/request.js';
 import { Opened } from '../functions-api/suite.js';
-import { childrenOf, cpuMsOf } from '../harness/process-facts.js';
+import { cpuMsOf } from '../harness/process-facts.js';
+
+type RouteProcesses = Readonly<Record<string, () => readonly number[]>>;
 
 /** One way to reach a function, and the processes that a request passes on it. */
 export interface Route {
   readonly name: string;
   readonly port: number;
   readonly request: RequestSpec;
-  /** By name. */
-  readonly processes: Readonly<Record<string, number>>;
+  /** By name; a role may have several, and they may change under load. */
+  readonly processes: RouteProcesses;
 }
 
 /** One route under one load. */
@@ -93,33 +95,33 @@ async function startRoutes({ directory, leash }: Surroundings, opened: Opened): 
   // The first call waits for the function worker: afterwards it is there to be found.
   const first = await fetch(`http://127.0.0.1:${platform.port}/api/noop`, { method: 'POST', body: callBody });
   if (first.status !== 200) throw new Error(`The function did not answer: ${first.status} ${await first.text()}`);
-  const [worker] = childrenOf(platform.runtimePid);
-  const inApplication = { runtime: platform.runtimePid, ...(worker !== undefined && { worker }) };
+  const controlPlane = { platform: () => [platform.pid] };
+  const inApplication = { runtime: () => [platform.runtimePid], worker: () => platform.functionWorkerPids };
   return [
     {
       name: routeNames.chain,
       port: chain.port,
       request: chain.request,
-      processes: { proxy: chain.pid, server: server.pid },
+      processes: { proxy: () => [chain.pid], server: () => [server.pid] },
     },
     { name: routeNames.runtime, port: await platform.runtimePort(), request: direct, processes: inApplication },
     {
       name: routeNames.publicPort,
       port: platform.port,
       request: direct,
-      processes: { platform: platform.pid, ...inApplication },
+      processes: { ...controlPlane, ...inApplication },
     },
     {
       name: routeNames.pool,
       port: platform.port,
       request: platform.request('pool-noop', 'invoke', callBody),
-      processes: { platform: platform.pid, endpoint: endpoint.pid },
+      processes: { ...controlPlane, endpoint: () => [endpoint.pid] },
     },
     {
       name: routeNames.app,
       port: platform.port,
       request: platform.request('app-noop', 'invoke', callBody),
-      processes: { platform: platform.pid, ...inApplication },
+      processes: { ...controlPlane, ...inApplication },
     },
   ];
 }
@@ -130,7 +132,7 @@ async function loadCell(
   generator: Generator,
 ): Promise<RouteSample> {
   const { port, request, processes } = route;
-  const before = cpuOf(processes);
+  const before = cpuOf(Object.values(processes).flatMap((pids) => pids()));
   const result = await generator.closed({
     port,
     request,
@@ -138,14 +140,18 @@ async function loadCell(
     until,
     expectedStatus: 200,
   });
-  const after = cpuOf(processes);
-  const names = Object.keys(processes);
+  const spent = (pids: readonly number[]): number => {
+    if (pids.length === 0) return Number.NaN;
+    // A process that started meanwhile has spent all of its time on this load.
+    return [...cpuOf(pids)].reduce((sum, [pid, cpuMs]) => sum + cpuMs - (before.get(pid) ?? 0), 0);
+  };
   return {
     ...result,
-    cpuMs: Object.fromEntries(names.map((name) => [name, (after[name] ?? 0) - (before[name] ?? 0)])),
+    cpuMs: Object.fromEntries(Object.entries(processes).map(([name, pids]) => [name, spent(pids())])),
   };
 }
 
-function cpuOf(processes: Readonly<Record<string, number>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(processes).map(([name, pid]) => [name, cpuMsOf(pid) ?? Number.NaN]));
+/** CPU time of each process so far. */
+function cpuOf(pids: readonly number[]): Map<number, number> {
+  return new Map(pids.map((pid) => [pid, cpuMsOf(pid) ?? Number.NaN]));
 }

@@ -31,6 +31,11 @@ export function childrenOf(pid: number): number[] {
   return children.split(' ').filter(Boolean).map(Number);
 }
 
+/** Processes below a process, at any depth; only Linux tells. */
+export function descendantsOf(pid: number): number[] {
+  return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+}
+
 /** The command line of a process, with spaces between its arguments; only Linux tells. */
 export function commandOf(pid: number): string | undefined {
   return read(pid, 'cmdline')?.replaceAll('\0', ' ');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { interleave } from './rounds.js';
+import { interleave, measureRounds } from './rounds.js';
 
 const names = ['a', 'b', 'c', 'd', 'e', 'f'];
 const quiet = { signal: new AbortController().signal, progress: () => undefined };
@@ -26,6 +26,17 @@ describe('rounds', () => {
       ['b0', 'b1'],
       ['c0', 'c1'],
     ]);
+  });
+
+  it('publish their figures after each of them', async () => {
+    const published: number[] = [];
+    const contenders = [{ name: 'counted', run: async () => 1 }];
+    const figures = ([counted = []]: readonly (readonly number[])[]) => [
+      { what: 'rounds', value: counted.length, unit: '' },
+    ];
+    const publish = ([figure]: readonly { readonly value: number }[]) => void published.push(figure?.value ?? 0);
+    expect(await measureRounds({ contenders, figures }, 3, { ...quiet, publish })).toMatchObject([{ value: 3 }]);
+    expect(published).toEqual([1, 2, 3]);
   });
 
   it('leave out who does not take part', async () => {

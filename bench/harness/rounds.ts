@@ -1,4 +1,5 @@
 import { seededRandomness } from '@drover/testkit';
+import type { Figure } from './table.js';
 
 /** One thing to measure. */
 export interface Contender<Result> {
@@ -11,6 +12,14 @@ export interface Contender<Result> {
 /** `name` is the last one that began. */
 export type Progress = (round: number, name: string) => void;
 
+/** What a suite is given for one run from the command line. */
+export interface Run {
+  readonly signal: AbortSignal;
+  readonly progress: Progress;
+  /** Shows figures as they come. They are the result of a run that fails later; a figure replaces an earlier one of its name. */
+  readonly publish: (figures: readonly Figure[]) => void;
+}
+
 /**
  * Measures contenders side by side: every round runs each of them once, in another order. What the machine does meanwhile,
  * and what runs before whom (whose garbage is collected, whose caches are warm), falls on all alike. Results are in the
@@ -19,7 +28,8 @@ export type Progress = (round: number, name: string) => void;
 export async function interleave<Result>(
   contenders: readonly Contender<Result>[],
   rounds: number,
-  { signal, progress }: { readonly signal: AbortSignal; readonly progress: Progress },
+  { signal, progress }: Pick<Run, 'signal' | 'progress'>,
+  afterRound: (results: readonly (readonly Result[])[]) => void = () => undefined,
 ): Promise<Result[][]> {
   const results = contenders.map((): Result[] => []);
   for (let round = 0; round < rounds; round += 1) {
@@ -30,32 +40,46 @@ export async function interleave<Result>(
       progress(round, contender.name);
       results[index]?.push(await contender.run(round));
     }
+    afterRound(results);
   }
   return results;
 }
 
-/** A part of a suite, ready to be measured. */
-interface OpenMeasurement<Result, Shown> {
+interface Measured<Result> {
   readonly contenders: readonly Contender<Result>[];
   /** From the results of each contender and round, in the contenders' order. */
-  readonly figures: (results: readonly (readonly Result[])[]) => readonly Shown[];
+  readonly figures: (results: readonly (readonly Result[])[]) => readonly Figure[];
+}
+
+/** Measures contenders side by side, and publishes their figures after every round. */
+export async function measureRounds<Result>(
+  { contenders, figures }: Measured<Result>,
+  rounds: number,
+  run: Run,
+): Promise<readonly Figure[]> {
+  return figures(await interleave(contenders, rounds, run, (results) => run.publish(figures(results))));
+}
+
+/** A part of a suite, ready to be measured. */
+interface OpenMeasurement<Result> extends Measured<Result> {
   readonly close: () => Promise<unknown>;
 }
 
 /** Opens the parts of a suite, measures the contenders of all of them side by side, and closes them. */
-export async function interleaveParts<Result, Shown>(
-  parts: readonly (() => Promise<OpenMeasurement<Result, Shown>>)[],
+export async function interleaveParts<Result>(
+  parts: readonly (() => Promise<OpenMeasurement<Result>>)[],
   rounds: number,
-  run: { readonly signal: AbortSignal; readonly progress: Progress },
-): Promise<Shown[]> {
-  const opened: OpenMeasurement<Result, Shown>[] = [];
+  run: Run,
+): Promise<readonly Figure[]> {
+  const opened: OpenMeasurement<Result>[] = [];
   try {
     for (const open of parts) opened.push(await open());
     const contenders = opened.flatMap((part) => part.contenders);
-    const results = await interleave(contenders, rounds, run);
-    return opened.flatMap((part) =>
-      part.figures(part.contenders.map((contender) => results[contenders.indexOf(contender)] ?? [])),
-    );
+    const figures = (results: readonly (readonly Result[])[]): readonly Figure[] =>
+      opened.flatMap((part) =>
+        part.figures(part.contenders.map((contender) => results[contenders.indexOf(contender)] ?? [])),
+      );
+    return await measureRounds({ contenders, figures }, rounds, run);
   } finally {
     await Promise.all(opened.map((part) => part.close()));
   }

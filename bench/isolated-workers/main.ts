@@ -1,4 +1,4 @@
-import { interleave, type Progress } from '../harness/rounds.js';
+import { measureRounds, type Run } from '../harness/rounds.js';
 import { runSuite } from '../harness/run-suite.js';
 import type { Figure } from '../harness/table.js';
 import { crashesMeasurement } from './crashes.js';
@@ -9,7 +9,7 @@ import { roundTripsMeasurement } from './round-trips.js';
 import { startUpMeasurement } from './start-up.js';
 import { quick, thorough, type Measurement, type Pace } from './suite.js';
 
-async function measure(pace: Pace, signal: AbortSignal, progress: Progress): Promise<Figure[]> {
+async function measure(pace: Pace, run: Run): Promise<Figure[]> {
   const figures: Figure[] = [];
   // One part after the other, each with rounds of its own: the processes of one are not to disturb the next.
   for (const open of [
@@ -21,8 +21,7 @@ async function measure(pace: Pace, signal: AbortSignal, progress: Progress): Pro
   ]) {
     const measurement: Measurement = await open(pace);
     try {
-      const samples = await interleave(measurement.contenders, pace.rounds, { signal, progress });
-      figures.push(...measurement.figures(samples));
+      figures.push(...(await measureRounds(measurement, pace.rounds, run)));
     } finally {
       await measurement.close();
     }

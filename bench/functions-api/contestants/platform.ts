@@ -3,7 +3,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Leash } from '@drover/service-kit';
 import { Child } from '@drover/testkit';
-import { childrenOf, commandOf } from '../../harness/process-facts.js';
+import { plainEnvironment, stopInOrder } from '../../harness/platform-process.js';
+import { childrenOf, commandOf, descendantsOf } from '../../harness/process-facts.js';
 import type { RequestSpec } from '../load/request.js';
 import type { Contestant } from './contestant.js';
 
@@ -104,6 +105,11 @@ export class Platform {
     return found.length > 0 ? found : [this.#ready.pids['collection-worker-1']];
   }
 
+  /** The processes of all function workers, placeholders among them; none where the system does not tell. */
+  get functionWorkerPids(): readonly number[] {
+    return descendantsOf(this.#up.pid).filter((pid) => commandOf(pid)?.includes('node-worker'));
+  }
+
   get url(): string {
     return this.#ready.urls.public;
   }
@@ -141,15 +147,7 @@ export class Platform {
   }
 
   async close(): Promise<void> {
-    this.#up.kill('SIGTERM');
-    await Promise.race([this.#up.exited, new Promise((resolve) => setTimeout(resolve, 20_000).unref())]);
-    await this.#up.end();
+    await stopInOrder(this.#up);
     this.#letGo();
   }
-}
-
-/** An environment without settings of the platform, of Node.js and of npm. */
-function plainEnvironment(): NodeJS.ProcessEnv {
-  const others = Object.entries(process.env).filter(([name]) => !/^(DROVER_|DATABASE_|NODE_|npm_|OTEL_)/i.test(name));
-  return Object.fromEntries(others);
 }
