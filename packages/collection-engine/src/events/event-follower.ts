@@ -39,8 +39,8 @@ const forever = 2 ** 31 - 1;
  * One consumer of the tail.
  *
  * - catching up: its position is behind that of the tail; it reads pages of the table, and what the tail offers is not used
- * - live: all events after its position are in the buffer, which the tail fills; when the buffer is full it is dropped, and the
- *   follower catches up
+ * - live: all events after its position are in the buffer, which the tail fills; when the buffer is full, or the tail moved on without
+ *   an offer, it is dropped, and the follower catches up
  */
 export class EventFollower {
   readonly collectionIds: readonly string[];
@@ -69,15 +69,17 @@ export class EventFollower {
         ...events.filter(({ id, collectionId }) => id > this.#position && this.#wanted.has(collectionId)),
       );
       this.#bufferedUpTo = upTo;
-      if (this.#buffer.length > mostBuffered) {
-        this.#buffer = [];
-        this.#bufferedUpTo = undefined;
-      }
+      if (this.#buffer.length > mostBuffered) this.#dropBuffer();
     }
     if (this.#buffer.length > 0 || this.#bufferedUpTo === undefined) this.#wakeUp.notify();
   }
 
-  wake(): void {
+  /**
+   * The tail has moved on without an offer. A follower that is live by then, because it read the table while the tail still read, lacks
+   * what lies between: it has to catch up, since no later offer would begin where its buffer ends.
+   */
+  skipped(): void {
+    this.#dropBuffer();
     this.#wakeUp.notify();
   }
 
@@ -107,6 +109,11 @@ export class EventFollower {
     } finally {
       signal.removeEventListener('abort', end);
     }
+  }
+
+  #dropBuffer(): void {
+    this.#buffer = [];
+    this.#bufferedUpTo = undefined;
   }
 
   #takeBuffer(): RecordEventBatch {

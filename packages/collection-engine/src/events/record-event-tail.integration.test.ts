@@ -155,6 +155,34 @@ describe('the tail of record events', () => {
     await batches.return();
   });
 
+  it('yields all events to a follower that came, and caught up, during a read of the tail', async () => {
+    const ended = gate();
+    let reads = 0;
+    let hold = (): Promise<void> => Promise.resolve();
+    const own = await bench.tail({ pollMs: 20, hold: () => hold() });
+    const after = await own.position();
+    hold = () => ((reads += 1), ended.promise);
+    const [first] = await writeEvents(bench.database, ['read by the tail before it has followers']);
+    const moved = own.position();
+    await eventually(() => expect(reads).toBe(1));
+    const abort = new AbortController();
+    const batches = own.follow({ collectionIds: [orders], after, signal: abort.signal, idleMs: 5 });
+    // Silence: it has read the table and waits for what the tail offers.
+    expect((await batches.next()).value).toEqual({ events: [], upTo: after, isTrimmed: false });
+    hold = () => Promise.resolve();
+    ended.resolve();
+    expect(await moved).toBe(first);
+    const seen: number[] = [];
+    const reading = (async () => {
+      for await (const { events } of batches) seen.push(...events.map(({ id }) => id));
+    })();
+    const later = await writeEvents(bench.database, ['b', 'c']);
+    own.wrote();
+    await eventually(() => expect(seen).toEqual([first, ...later]));
+    abort.abort();
+    await reading;
+  });
+
   it('continues when its connection was cut', async () => {
     const seen = followOrders();
     await tail.position();

@@ -272,7 +272,7 @@ export class RecordEventTail implements Lifecycle {
       .map(toRecordEvent);
     for (const follower of this.#followers) {
       if (followed.has(follower)) follower.offer(events, from, after.position);
-      else follower.wake();
+      else follower.skipped();
     }
   }
 

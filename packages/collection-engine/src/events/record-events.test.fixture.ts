@@ -10,8 +10,8 @@ export const customers = '0190a000-0000-7000-8000-000000000002';
 
 export interface EventBench {
   readonly database: Database;
-  /** Starts a tail that ends with the bench. */
-  tail(options?: { readonly pollMs?: number }): Promise<RecordEventTail>;
+  /** Starts a tail that ends with the bench. Its reads take until `hold` has settled. */
+  tail(options?: { readonly pollMs?: number; readonly hold?: () => Promise<void> }): Promise<RecordEventTail>;
   close(): Promise<void>;
 }
 
@@ -21,8 +21,10 @@ export async function openEventBench(): Promise<EventBench> {
   const tails: RecordEventTail[] = [];
   return {
     database,
-    async tail({ pollMs = 20 } = {}) {
-      const tail = new RecordEventTail({ ...quietIo, database, pollMs, observe: () => undefined });
+    async tail({ pollMs = 20, hold } = {}) {
+      const own = hold ? await test.connect() : database;
+      if (hold) slowDown(own, hold);
+      const tail = new RecordEventTail({ ...quietIo, database: own, pollMs, observe: () => undefined });
       tails.push(tail);
       await tail.start();
       return tail;
@@ -31,6 +33,21 @@ export async function openEventBench(): Promise<EventBench> {
       await Promise.all(tails.map((tail) => tail.stop()));
       await test.drop();
     },
+  };
+}
+
+/** Answers of the connection of the tail arrive when `hold` has settled; those of the pool at once. */
+function slowDown(database: Database, hold: () => Promise<void>): void {
+  const open = database.dedicatedConnection.bind(database);
+  database.dedicatedConnection = (purpose) => {
+    const connection = open(purpose);
+    const query = connection.query.bind(connection);
+    connection.query = async (...statement) => {
+      const rows = await query(...statement);
+      await hold();
+      return rows as never; // of the type that the caller of the real one gets
+    };
+    return connection;
   };
 }
 
