@@ -26,13 +26,6 @@ export type FinalExecutionState = 'success' | 'error' | 'timeout' | 'cancelled';
 
 export const ExecutionState = literalUnion(executionStates.all);
 
-/** The states that the API shows. */
-export const ShownExecutionState = literalUnion([...executionStates.all, 'unconfirmed'], {
-  description:
-    'unconfirmed: accepted, and not yet confirmed by the database; do not send the call again. It runs once it is stored',
-});
-export type ShownExecutionState = ExecutionState | 'unconfirmed';
-
 export const ExecutionId = Type.String({
   pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$',
   description: 'UUID version 7',
@@ -66,7 +59,7 @@ export const InvocationEnvelope = Type.Object(
 export type InvocationEnvelope = Static<typeof InvocationEnvelope>;
 
 export const AcceptedExecution = Type.Object(
-  { executionId: ExecutionId, status: ShownExecutionState },
+  { executionId: ExecutionId, status: ExecutionState },
   { $id: 'AcceptedExecution' },
 );
 export type AcceptedExecution = Static<typeof AcceptedExecution>;
@@ -101,7 +94,7 @@ export const ExecutionStatus = Type.Object(
   {
     executionId: ExecutionId,
     functionName: Type.String(),
-    status: ShownExecutionState,
+    status: ExecutionState,
     startedAt: Type.String({ format: 'date-time', description: 'Time of acceptance' }),
     runAt: Type.Optional(Type.String({ format: 'date-time', description: 'Earliest start, if one was requested' })),
     finishedAt: nullable(instant),

@@ -89,7 +89,6 @@ export {
   ExecutionPage,
   ExecutionQuery,
   ExecutionState,
-  ShownExecutionState,
   executionStates,
   ExecutionStatus,
   InvocationBody,

@@ -103,6 +103,19 @@ describe('OwnedPartitions', () => {
     expect([own.isOwned(1), own.isOwned(2), own.isOwned(3)]).toEqual([true, true, false]);
   });
 
+  it('tells of a loss once more after a recovery that went on in spite of it', async () => {
+    const { own, listener, table, want, clock } = trial();
+    let recovered = (): void => undefined;
+    listener.onAcquired = () => new Promise((resolve) => (recovered = resolve));
+    await want(1, 2);
+    table.take(1, 'other');
+    own.compare(own.holdings(), table.read(), me);
+    recovered();
+    await clock.advance(0);
+    expect(listener.calls).toEqual(['acquired 1 2', 'lost 1', 'lost 1']);
+    expect([own.isOwned(1), own.isOwned(2)]).toEqual([false, true]);
+  });
+
   it('releases each partition by itself, when nothing of it runs any more', async () => {
     const { own, listener, table, want, clock } = trial();
     await want(1, 2);
@@ -183,7 +196,7 @@ describe('OwnedPartitions', () => {
     await clock.advance(0);
     expect(own.isOwned(1)).toBe(false);
     await want(1);
-    expect(listener.calls).toEqual(['acquired 1', 'lost 1', 'acquired 1']);
+    expect(listener.calls).toEqual(['acquired 1', 'lost 1', 'lost 1', 'acquired 1']);
   });
 
   it('finds later what it could not release, and an acquisition whose answer was lost', async () => {

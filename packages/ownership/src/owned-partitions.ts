@@ -183,7 +183,9 @@ export class OwnedPartitions {
     const stillOwned = (): Slot[] =>
       slots.filter(({ partition, token }) => token !== undefined && token === tokens.get(partition));
     try {
-      await listener.acquired(slots.map(({ partition }) => partition));
+      await listener
+        .acquired(slots.map(({ partition }) => partition))
+        .finally(() => this.#repeatLoss(slots, stillOwned()));
     } catch (error) {
       const failed = stillOwned();
       if (failed.length === 0) return;
@@ -208,6 +210,12 @@ export class OwnedPartitions {
       durationMs: clock.monotonicMs() - startedMs,
       owned: this.#countOwned(),
     });
+  }
+
+  /** The listener may have gone on after it was told of a loss. What it has set up since must go, or it stays for ever. */
+  #repeatLoss(slots: readonly Slot[], owned: readonly Slot[]): void {
+    const lost = slots.filter((slot) => !owned.includes(slot)).map(({ partition }) => partition);
+    if (lost.length > 0) this.#options.listener.lost(lost);
   }
 
   async #handOver(slot: Slot, deadline: AbortSignal): Promise<void> {

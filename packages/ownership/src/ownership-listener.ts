@@ -18,7 +18,10 @@ export interface OwnershipListener {
    * What ran in the meantime was not interrupted.
    */
   resumed?(partitions: readonly number[]): void;
-  /** The partitions are gone without notice. Drop their work synchronously, also while `acquired` or `releasing` runs. */
+  /**
+   * The partitions are gone without notice. Drop their work synchronously, also while `acquired` or `releasing` runs. Called again when an
+   * `acquired` ends that ran meanwhile.
+   */
   lost(partitions: readonly number[]): void;
 }
 

@@ -1,4 +1,4 @@
-import type { AcceptedCall, CodedError, FinalExecutionState, ShownExecutionState } from '@drover/contracts';
+import type { AcceptedCall, CodedError, ExecutionState, FinalExecutionState } from '@drover/contracts';
 import type { ExecutionOutcome } from '@drover/execution-store';
 import { resultEvicted } from './errors.js';
 
@@ -18,9 +18,9 @@ export interface CallRefusal {
   readonly reason?: 'depth' | 'est_wait' | 'timeout' | 'bytes';
 }
 
-/** The answer to a caller that does not wait for the end. Unconfirmed: accepted, and not known to be durable yet. */
+/** The answer to a caller that does not wait for the end. An execution id is a promise: the execution is durable. */
 export type EnqueueResult =
-  | { readonly executionId: string; readonly status: ShownExecutionState }
+  | { readonly executionId: string; readonly status: ExecutionState }
   | { readonly refusal: CallRefusal };
 
 /** Converts the answer to a call whose idempotency key stands for an execution that has ended. */

@@ -1,7 +1,7 @@
-import { FakeClock, seededRandomness } from '@drover/testkit';
+import { FakeClock } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { AcceptedCall } from '@drover/contracts';
-import { DurableWriter } from './durable-writer.js';
+import { confirmWithinMs, DurableWriter } from './durable-writer.js';
 import type { LiveExecution } from './live-execution.js';
 import { settled } from './testing/engine-trial.js';
 
@@ -13,7 +13,6 @@ function trial() {
   const clock = new FakeClock();
   const writer = new DurableWriter({
     clock,
-    randomness: seededRandomness(1),
     store: {
       accept: (calls) => {
         asked.push(calls.map(({ executionId }) => executionId));
@@ -21,8 +20,8 @@ function trial() {
       },
     },
     onStored: (executions) => heard.push(`stored ${executions.map(idOf).join(' ')}`),
-    onFailed: (executions, error, wasUnconfirmed) => {
-      heard.push(`${wasUnconfirmed ? 'lost' : 'failed'} ${executions.map(idOf).join(' ')}`);
+    onFailed: (executions, error) => {
+      heard.push(`failed ${executions.map(idOf).join(' ')}`);
       return error instanceof Error ? error : new Error(String(error));
     },
   });
@@ -75,7 +74,7 @@ describe('DurableWriter', () => {
     const one = execution('a', 1);
     const notified = write(one);
     const pending = one.pendingWrite;
-    await clock.advance(1_500);
+    await clock.advance(confirmWithinMs);
     expect(await notified).toBe(false);
     answers[0]?.store();
     await pending;
@@ -83,29 +82,16 @@ describe('DurableWriter', () => {
     expect(clock.pending).toBe(0);
   });
 
-  it('writes what was answered as unconfirmed until it is stored', async () => {
+  it('writes nothing a second time, and reports a late refusal', async () => {
     const { write, clock, asked, answers, heard } = trial();
-    const notified = write(execution('a', 1));
-    await clock.advance(1_500);
+    const one = execution('a', 1);
+    const notified = write(one);
+    one.pendingWrite?.catch(() => undefined);
+    await clock.advance(confirmWithinMs);
     expect(await notified).toBe(false);
     answers[0]?.refuse(new Error('connection lost'));
-    await clock.advance(500);
-    answers[1]?.refuse(new Error('connection lost'));
-    await clock.advance(1_000);
-    answers[2]?.store();
     await settled();
-    expect([asked, heard]).toEqual([[['a'], ['a'], ['a']], ['stored a']]);
-  });
-
-  it('gives up what is unconfirmed when this replica can no longer store it', async () => {
-    const { write, clock, answers, heard } = trial();
-    const one = execution('a', 1);
-    void write(one);
-    one.pendingWrite?.catch(() => undefined);
-    await clock.advance(1_500);
-    answers[0]?.refuse(Object.assign(new Error('moved'), { code: 'EXECUTION_HOME_LOST' }));
-    await settled();
-    expect([heard, clock.pending]).toEqual([['lost a'], 0]);
+    expect([asked, heard, clock.pending]).toEqual([[['a']], ['failed a'], 0]);
   });
 
   it('does not wait for the end of the turn when a group is large', () => {

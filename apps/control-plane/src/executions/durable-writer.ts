@@ -1,16 +1,15 @@
-import { bytesOf, hasCode } from '@drover/contracts';
+import { bytesOf } from '@drover/contracts';
 import type { ExecutionStore } from '@drover/execution-store';
-import { backOffMs, type Clock, type Randomness } from '@drover/service-kit';
+import type { Clock } from '@drover/service-kit';
 import type { LiveExecution } from './live-execution.js';
 
 export interface DurableWriterOptions {
   readonly store: Pick<ExecutionStore, 'accept'>;
   readonly clock: Clock;
-  readonly randomness: Pick<Randomness, 'fraction'>;
   /** The store has the executions. Called before the callers that wait for them are notified. */
   readonly onStored: (executions: readonly LiveExecution[]) => void;
-  /** The store refused the executions. `wasUnconfirmed`: callers have heard that they are not confirmed. Returns the error for others. */
-  readonly onFailed: (executions: readonly LiveExecution[], error: unknown, wasUnconfirmed: boolean) => Error;
+  /** The store refused the executions. Returns the error for their callers. */
+  readonly onFailed: (executions: readonly LiveExecution[], error: unknown) => Error;
 }
 
 interface Group {
@@ -20,30 +19,22 @@ interface Group {
   readonly stored: Promise<void>;
   /** False when the store had not answered in time. */
   readonly storedInTime: Promise<boolean>;
-  /** Its callers have heard that the executions are not confirmed. */
-  isOverdue: boolean;
-  /** Writes that the store refused. */
-  refusals: number;
   readonly resolve: () => void;
   readonly reject: (error: Error) => void;
 }
 
 /** A group that has grown to this size is handed over at once: the store limits the size of one statement. */
 const maxGroupBytes = 262_144;
-/** Longer than a commit takes in a healthy database. */
-const answerWithinMs = 1_500;
-const repeatBackOff = { firstMs: 500, maxMs: 10_000, factor: 2 };
-/** After these no write of this replica can succeed any more. */
-const finalCodes = ['EXECUTION_HOME_LOST', 'EXECUTION_STORE_STOPPED'];
+/** Longer than a commit takes in a database that is well, also during a checkpoint on a slow disk. */
+export const confirmWithinMs = 5_000;
 
 /**
  * Hands accepted executions to the store once per turn of the event loop. Under load a turn accepts many, each in a callback of its
  * own. Those of one partition form a group, which is one item of the journal's group commit, with one promise and one timer for all
  * of them. A group has one partition because this replica may lose one partition without the others.
  *
- * A caller hears within a time limit that its execution is durable, is refused, or is not confirmed. A refusal is final: the execution
- * does not run. What is not confirmed is written again until it is durable or this replica loses its partition, because its caller was
- * told not to send it again.
+ * A caller hears within a time limit that its execution is durable, or that it is not known to be. Nothing is written a second time: a
+ * caller that got no promise sends its call again.
  */
 export class DurableWriter {
   readonly #options: DurableWriterOptions;
@@ -82,19 +73,14 @@ export class DurableWriter {
   }
 
   #store(group: Group): void {
-    const { store, onStored, onFailed, clock, randomness } = this.#options;
+    const { store, onStored, onFailed } = this.#options;
     const { executions, resolve, reject } = group;
     store.accept(executions.map(({ accepted }) => accepted)).then(
       () => {
         onStored(executions);
         resolve();
       },
-      (error: unknown) => {
-        if (!group.isOverdue || finalCodes.some((code) => hasCode(error, code)))
-          return reject(onFailed(executions, error, group.isOverdue));
-        group.refusals += 1;
-        clock.after(backOffMs(repeatBackOff, group.refusals, randomness), () => this.#store(group));
-      },
+      (error: unknown) => reject(onFailed(executions, error)),
     );
   }
 }
@@ -107,12 +93,8 @@ function newGroup(clock: Clock): Group {
     reject = fail;
   });
   const storedInTime = doneInTime(clock, stored);
-  const group = { executions: [], bytes: 0, stored, storedInTime, isOverdue: false, refusals: 0, resolve, reject };
-  storedInTime.then(
-    (isStored) => (group.isOverdue = !isStored),
-    () => undefined, // a caller that has left does not handle the rejection
-  );
-  return group;
+  storedInTime.catch(() => undefined); // a caller that has left does not handle the rejection
+  return { executions: [], bytes: 0, stored, storedInTime, resolve, reject };
 }
 
 /**
@@ -121,7 +103,7 @@ function newGroup(clock: Clock): Group {
  */
 export function doneInTime(clock: Clock, work: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const cancel = clock.after(answerWithinMs, () => resolve(false));
+    const cancel = clock.after(confirmWithinMs, () => resolve(false));
     work.then(
       () => {
         cancel();

@@ -1,7 +1,7 @@
 import type { TenantId } from '@drover/contracts';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { EnqueueResult } from './call-results.js';
+import { confirmWithinMs } from './durable-writer.js';
 import { broken, EngineTrial, ok, refused, settled, thrown } from './testing/engine-trial.js';
 
 const nameOf = (trial: EngineTrial): string[] => trial.runs.map(({ attempt }) => attempt.accepted.functionName);
@@ -356,53 +356,75 @@ describe('an execution', () => {
     expect([answered.length, new Set(answered).size, trial.runs.length]).toEqual([2, 1, 1]);
   });
 
-  it('delays no caller when the store does not answer, and runs once it is stored', async () => {
+  it('is refused when the store does not confirm it in time, and does not run when it is stored afterwards', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { concurrency: 5 });
+    const stored = trial.store.accept.bind(trial.store);
+    const late: (() => Promise<void>)[] = [];
+    trial.store.accept = (calls) => new Promise((resolve) => late.push(() => stored(calls).then(resolve)));
+    const refused = { refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET', status: 503 }, retryAfterSeconds: 1 } };
+    const keyed = { payload: { json: '1' }, idempotencyKey: 'k' };
+    const one = trial.engine.enqueue(queue, { payload: { json: '1' } });
+    const delayed = trial.engine.enqueue(queue, { payload: { json: '1' }, runAt: trial.clock.now() + 60_000 });
+    const duplicate = [trial.engine.enqueue(queue, keyed), trial.engine.enqueue(queue, keyed)];
+    const batch = trial.engine.enqueueAll(queue, [keyed, { payload: { json: '2' } }]).catch((error: unknown) => error);
+    const waiting = trial.invoke(queue, { idempotencyKey: 'other' }, 60_000);
+    await trial.clock.advance(confirmWithinMs - 1);
+    expect(waiting.answers).toEqual([]);
+    await trial.clock.advance(1);
+    expect(await Promise.all([one, delayed, ...duplicate])).toMatchObject([refused, refused, refused, refused]);
+    expect(await batch).toMatchObject(refused.refusal.error);
+    expect(waiting.answers).toMatchObject([{ kind: 'refused', ...refused }]);
+    // Their callers send them again, and these run.
+    trial.store.accept = stored;
+    for (const store of late) await store();
+    await settled();
+    expect(trial.runs).toEqual([]);
+    const again = await trial.enqueue(queue, { idempotencyKey: 'k' });
+    expect(trial.runs.map(({ attempt }) => attempt.accepted.executionId)).toEqual([again]);
+    await trial.last.end();
+    expect([trial.engine.live.size, queue.waiting, trial.engine.keyed.index.size]).toEqual([0, 0, 1]);
+  });
+
+  it('that was refused for one caller runs when it is confirmed in time for another with the same key', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { concurrency: 5 });
     let keep: () => void = () => undefined;
     trial.store.accept = () => new Promise((resolve) => (keep = resolve));
-    const results = [
-      trial.engine.enqueue(queue, { payload: { json: '1' } }),
-      trial.engine.enqueueAll(queue, [
-        { payload: { json: '1' }, idempotencyKey: 'k' },
-        { payload: { json: '1' }, idempotencyKey: 'k' },
-      ]),
-    ];
-    const waiting = trial.invoke(queue, { idempotencyKey: 'other' }, 10_000);
-    await trial.clock.advance(1_499);
-    expect(waiting.answers).toEqual([]);
+    const first = trial.engine.enqueue(queue, { payload: { json: '1' }, idempotencyKey: 'k' });
+    await trial.clock.advance(confirmWithinMs - 1);
+    const second = trial.enqueue(queue, { idempotencyKey: 'k' });
+    const waiting = trial.invoke(queue, { idempotencyKey: 'k' }, 60_000);
     await trial.clock.advance(1);
-    // The callers know the executions and are not told to send them again.
-    const [one, [two, three]] = (await Promise.all(results)) as [EnqueueResult, EnqueueResult[]];
-    expect(one).toEqual({ executionId: expect.any(String), status: 'unconfirmed' });
-    expect(two).toEqual({ executionId: expect.any(String), status: 'unconfirmed' });
-    expect(three).toEqual(two);
-    expect(waiting.answers).toMatchObject([
-      { kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET', retryable: true } } },
-    ]);
-    // Asked again with its key, it is the same one.
-    const again = trial.enqueue(queue, { idempotencyKey: 'other' });
-    expect(trial.runs).toEqual([]);
+    expect(await first).toMatchObject({ refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET' } } });
     keep();
     await settled();
-    expect(trial.runs).toHaveLength(3);
-    expect(await again).toBe(trial.last.attempt.accepted.executionId);
+    expect(trial.runs).toHaveLength(1);
+    expect(await second).toBe(trial.last.attempt.accepted.executionId);
+    await trial.last.end();
+    expect(waiting.answers).toMatchObject([{ kind: 'ended' }]);
   });
 
-  it('that was answered as unconfirmed is stored and runs once, although the store refused it at first', async () => {
+  it('with a key is no promise to a caller whose time ends before it is stored', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f');
-    const accept = trial.store.accept.bind(trial.store);
-    let refuse: (error: Error) => void = () => undefined;
-    trial.store.accept = () => new Promise((_, reject) => (refuse = reject));
-    const result = trial.engine.enqueue(queue, { payload: { json: '1' } });
-    await trial.clock.advance(1_500);
-    const { executionId } = (await result) as { executionId: string };
-    expect(trial.engine.live.get(executionId)?.status).toBe('unconfirmed');
-    trial.store.accept = accept;
-    refuse(new Error('connection lost'));
+    let keep: () => void = () => undefined;
+    trial.store.accept = () => new Promise((resolve) => (keep = resolve));
+    const { answers } = trial.invoke(queue, { idempotencyKey: 'k' }, 1_000);
     await trial.clock.advance(1_000);
-    expect(trial.runs.map(({ attempt }) => attempt.accepted.executionId)).toEqual([executionId]);
+    expect(answers).toMatchObject([{ kind: 'refused', refusal: { error: { code: 'EXECUTION_NOT_KEPT_YET' } } }]);
+    keep();
+    await settled();
+    expect([trial.runs, trial.engine.live.size]).toEqual([[], 0]);
+  });
+
+  it('is known to no reader before it is stored', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f');
+    trial.store.accept = () => new Promise(() => undefined);
+    void trial.engine.enqueue(queue, { payload: { json: '1' } });
+    await settled();
+    expect([...trial.engine.live.all()].map(({ isAccepted }) => isAccepted)).toEqual([false]);
   });
 
   it('of a removed function ends when it waits, and may finish when it runs', async () => {

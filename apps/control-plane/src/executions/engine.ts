@@ -18,6 +18,10 @@ import { Sweeper } from './sweeper.js';
 
 const recentLimits = { answered: 1_000, others: 10_000, ttlMs: 30_000 };
 export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'The execution was cancelled on request.' };
+const withdrawnLate = {
+  code: notKeptYet.code,
+  message: 'The database confirmed the call after its caller had been told that it was not accepted.',
+};
 
 /**
  * Accepts calls of the functions that this replica owns, runs them and reports their ends. Every decision is synchronous: between the
@@ -56,9 +60,8 @@ export class InvocationEngine implements Lifecycle {
     this.#durableWriter = new DurableWriter({
       store: options.store,
       clock: options.clock,
-      randomness: options.randomness,
       onStored: (executions) => this.#stored(executions),
-      onFailed: (executions, error, wasUnconfirmed) => this.#notStored(executions, error, wasUnconfirmed),
+      onFailed: (executions, error) => this.#notStored(executions, error),
     });
     this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
@@ -120,9 +123,7 @@ export class InvocationEngine implements Lifecycle {
     else
       this.#durableWriter.write(queue.partition, [execution]).then(
         (isStored) => {
-          if (isStored || !leave()) return;
-          const error = notKeptYet({ executionId: execution.accepted.executionId });
-          answer({ kind: 'refused', refusal: { error, retryAfterSeconds: 1 } });
+          if (!isStored && leave()) answer({ kind: 'refused', refusal: this.#unconfirmed(execution) });
         },
         () => undefined, // the drop has answered the caller
       );
@@ -130,29 +131,34 @@ export class InvocationEngine implements Lifecycle {
   }
 
   /**
-   * Accepts a call whose caller does not wait for the result. Resolves once it is durable, or with the status `unconfirmed` when the
-   * store takes too long; rejects when it cannot be stored.
+   * Accepts a call whose caller does not wait for the result. Resolves with its id once it is durable, and with a refusal when the store
+   * does not confirm that in time; rejects when it cannot be stored.
    */
   enqueue(queue: FunctionQueue, call: NewCall): Promise<EnqueueResult> {
     const admission = this.#admitOnce(queue, call);
     if (admission.kind !== 'new') return this.#answerOf(admission);
+    const { live } = admission;
     return this.#durableWriter
-      .write(queue.partition, [admission.live])
-      .then((isStored) => toAccepted(admission.live, isStored));
+      .write(queue.partition, [live])
+      .then((isStored) => (isStored ? toAccepted(live) : { refusal: this.#unconfirmed(live) }));
   }
 
-  /** The same for many calls. Resolves in their order; rejects, and stores none, when they cannot be stored. */
+  /** The same for many calls. Resolves in their order; rejects, and accepts no new one, when they cannot be stored. */
   async enqueueAll(queue: FunctionQueue, calls: readonly NewCall[]): Promise<readonly EnqueueResult[]> {
     const admissions = calls.map((call) => this.#admitOnce(queue, call));
     const fresh = admissions.flatMap((admission) => (admission.kind === 'new' ? admission.live : []));
     const written = fresh.length > 0 ? this.#durableWriter.write(queue.partition, fresh) : Promise.resolve(true);
-    return Promise.all(
-      admissions.map((admission) =>
-        admission.kind === 'new'
-          ? written.then((isStored) => toAccepted(admission.live, isStored))
-          : this.#answerOf(admission),
-      ),
+    // A call whose key stands for an execution of another request does not fail the batch when that one cannot be stored.
+    const answers = admissions.map((admission) =>
+      admission.kind === 'new'
+        ? Promise.resolve(toAccepted(admission.live))
+        : this.#answerOf(admission).catch(refusalFor),
     );
+    if (!(await written)) {
+      for (const live of fresh) live.unrefusedCallers -= 1;
+      throw notKeptYet({});
+    }
+    return Promise.all(answers);
   }
 
   /** Admits a call unless its idempotency key stands for an execution. */
@@ -171,14 +177,23 @@ export class InvocationEngine implements Lifecycle {
   async #answerOf(admission: Exclude<Admission, { readonly kind: 'new' }>): Promise<EnqueueResult> {
     if (admission.kind === 'answered') return admission.result;
     const { live } = admission;
-    return toAccepted(live, live.pendingWrite && (await doneInTime(this.#options.clock, live.pendingWrite)));
+    if (!live.pendingWrite) return { executionId: live.accepted.executionId, status: live.status };
+    live.unrefusedCallers += 1;
+    if (await doneInTime(this.#options.clock, live.pendingWrite)) return toAccepted(live);
+    return { refusal: this.#unconfirmed(live) };
+  }
+
+  /** Counts a caller that is told that the execution is not accepted, because the store has not confirmed it in time. */
+  #unconfirmed(execution: LiveExecution): CallRefusal {
+    execution.unrefusedCallers -= 1;
+    return { error: notKeptYet({}), retryAfterSeconds: 1 };
   }
 
   async #recallInTime(queue: FunctionQueue, call: NewCall, executionId: string): Promise<EnqueueResult> {
     const recall = this.keyed.recall(queue, call, executionId);
     const isAnswered = await doneInTime(this.#options.clock, recall);
     if (isAnswered) return toEnqueueResult(await recall);
-    return { refusal: { error: notKeptYet({ executionId }), retryAfterSeconds: 1 } };
+    return { refusal: { error: notKeptYet({}), retryAfterSeconds: 1 } };
   }
 
   /** Completes an attempt from outside. Returns false when no attempt of the execution runs, or another one. */
@@ -278,17 +293,25 @@ export class InvocationEngine implements Lifecycle {
     for (const execution of executions) {
       execution.pendingWrite = undefined;
       if (execution.state !== 'accepting') continue; // withdrawn or dropped while it was made durable
-      if (execution.queue.closed === 'removed') this.#endRemoved(execution);
+      if (execution.unrefusedCallers === 0) this.#withdraw(execution);
+      else if (execution.queue.closed === 'removed') this.#endRemoved(execution);
       else if (execution.queue.closed) this.drop(execution);
       else this.#begin(execution);
     }
   }
 
-  #notStored(executions: readonly LiveExecution[], error: unknown, wasUnconfirmed: boolean): Error {
-    const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
+  /**
+   * Ends an execution that was stored after every caller had been told that it is not accepted. They send the call again, so it must
+   * not run. Its key is free at once: the repeated call may be here before the end is durable.
+   */
+  #withdraw(execution: LiveExecution): void {
+    this.keyed.release(execution);
+    this.runner.end(execution, 'cancelled', withdrawnLate, 'cancelled');
+  }
+
+  #notStored(executions: readonly LiveExecution[], error: unknown): Error {
+    const { refusal } = refusalFor(error);
     for (const execution of executions) this.#drop(execution, refusal);
-    if (wasUnconfirmed)
-      this.#options.observe({ kind: 'invocation.unconfirmed-lost', executions: executions.map(idOf), error });
     return refusal.error;
   }
 
@@ -309,13 +332,15 @@ export class InvocationEngine implements Lifecycle {
   #wait(execution: LiveExecution, budgetMs: number, answer: (answer: CallAnswer) => void): () => boolean {
     const waiter: ExecutionWaiter = { answer, cancelTimer: nothing };
     (execution.waiters ??= []).push(waiter);
+    if (execution.pendingWrite) execution.unrefusedCallers += 1;
     if (!execution.isDurable) execution.awaitedUntilMs = this.#options.clock.monotonicMs() + budgetMs;
     waiter.cancelTimer = this.#options.clock.after(budgetMs, () => {
       const { status } = execution;
       if (!this.#leave(execution, waiter)) return;
       this.sync.timedOut += 1;
       const { executionId } = execution.accepted;
-      answer({ kind: 'overdue', executionId, state: status === 'running' ? 'running' : 'queued' });
+      if (execution.pendingWrite) answer({ kind: 'refused', refusal: this.#unconfirmed(execution) });
+      else answer({ kind: 'overdue', executionId, state: status === 'running' ? 'running' : 'queued' });
     });
     return () => this.#leave(execution, waiter);
   }
@@ -381,13 +406,11 @@ type Admission =
   | { readonly kind: 'new' | 'live'; readonly live: LiveExecution }
   | { readonly kind: 'answered'; readonly result: Promise<EnqueueResult> };
 
-function idOf({ accepted }: LiveExecution): string {
-  return accepted.executionId;
+/** The answer for an execution that has just become durable. */
+function toAccepted({ accepted: { executionId } }: LiveExecution): EnqueueResult {
+  return { executionId, status: 'queued' };
 }
 
-/** The answer for an accepted execution. `isStored` is given for one that was not durable when the call came. */
-function toAccepted(execution: LiveExecution, isStored: boolean | undefined): EnqueueResult {
-  const { executionId } = execution.accepted;
-  if (isStored === undefined) return { executionId, status: execution.status };
-  return { executionId, status: isStored ? 'queued' : 'unconfirmed' };
+function refusalFor(error: unknown): { readonly refusal: CallRefusal } {
+  return { refusal: { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 } };
 }

@@ -167,17 +167,18 @@ export const notKept = defineError('EXECUTION_NOT_KEPT', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: () => 'The execution could not be stored and was not accepted. Try again.',
-  help: 'The database refused the write or is unavailable; the log has the reason. Nothing was accepted: try again.',
+  message: () =>
+    'The database refused the write or went away, so the call was not accepted. Send it again after Retry-After, with the same Idempotency-Key if it has one.',
+  help: 'The log of the control plane has the reason of the database. Send the call again; with an `Idempotency-Key` it runs once, whatever became of the write.',
 });
 
-export const notKeptYet = defineError<{ executionId: string }>('EXECUTION_NOT_KEPT_YET', {
+export const notKeptYet = defineError('EXECUTION_NOT_KEPT_YET', {
   fault: 'platform',
   retryable: true,
   status: 503,
-  message: (d) =>
-    `The database has not answered in time, so execution ${d.executionId} is not confirmed yet. Repeat the call with the same Idempotency-Key: it runs once.`,
-  help: 'The database is frozen or very slow: check it. Only calls with an `Idempotency-Key` get this answer; others are accepted with the status `unconfirmed`.',
+  message: () =>
+    'The database did not confirm in time that the call is stored, so it was not accepted. Send it again after Retry-After, with the same Idempotency-Key if it has one.',
+  help: 'The database is frozen or very slow: check it. Send the call again; with an `Idempotency-Key` it runs once, whatever became of the write. The end of a call that was stored too late is `cancelled` with this code.',
 });
 
 export const invocationErrors = {

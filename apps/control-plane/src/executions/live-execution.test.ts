@@ -53,7 +53,7 @@ describe('a live execution', () => {
     seen.push(`${execution.state} ${execution.status}`);
     await finished.open();
     seen.push(`${execution.state} ${execution.status}`);
-    expect(seen).toEqual(['accepting unconfirmed', 'running running', 'ending running', 'ended success']);
+    expect(seen).toEqual(['accepting queued', 'running running', 'ending running', 'ended success']);
     expect([queue.waiting, queue.inFlight, trial.engine.live.size]).toEqual([0, 0, 0]);
   });
 

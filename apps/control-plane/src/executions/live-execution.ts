@@ -1,10 +1,4 @@
-import {
-  type AcceptedCall,
-  defineStates,
-  illegalTransition,
-  isDurable,
-  type ShownExecutionState,
-} from '@drover/contracts';
+import { type AcceptedCall, defineStates, type ExecutionState, illegalTransition, isDurable } from '@drover/contracts';
 import type { ExecutionOutcome, FailedAttempt } from '@drover/execution-store';
 import type { CallAnswer } from './call-results.js';
 import type { FunctionQueue } from './function-queue.js';
@@ -20,7 +14,7 @@ import type { RunningAttempt } from './running-attempt.js';
  * - running: has one attempt, which holds a slot. An attempt that was not made returns it to the head of its queue
  * - retrying: waits for the delay before its next attempt; holds a timer and no place
  * - ending: its last attempt is over and `outcome` is set; the outcome is being written
- * - withdrawn: ended without another attempt (cancelled, expired, function removed, no caller left): `outcome` is set and being
+ * - withdrawn: ended without another attempt (cancelled, expired, function removed, no caller left, stored too late): `outcome` is set and being
  *   written. Its entry in the queue is skipped
  * - dropped: refused before it was accepted, or left to another replica; never runs here again. Its entry in the queue is skipped
  * - ended: the outcome is durable, if the execution is, and was reported. A write that was under way during a drop may still succeed
@@ -59,6 +53,8 @@ export class LiveExecution {
   readonly acceptedMs: number;
   /** Settles when the store has answered the acceptance; undefined before it was handed to the store and afterwards. */
   pendingWrite: Promise<void> | undefined;
+  /** Callers of it, without those that were told that it is not accepted because the store had not answered in time. */
+  unrefusedCallers = 1;
   /** Monotonic time at which it last began to wait for a slot. */
   waitingSinceMs: number;
   /** Highest number of an attempt. */
@@ -104,10 +100,8 @@ export class LiveExecution {
   }
 
   /** The status that the API shows. An end is shown once it is durable. */
-  get status(): ShownExecutionState {
+  get status(): ExecutionState {
     switch (this.#state) {
-      case 'accepting':
-        return 'unconfirmed';
       case 'running':
       case 'ending':
         return 'running';
@@ -116,6 +110,11 @@ export class LiveExecution {
       default:
         return 'queued';
     }
+  }
+
+  /** Whether a caller may know it. Before it is durable it may still come to nothing. */
+  get isAccepted(): boolean {
+    return this.#state !== 'accepting';
   }
 
   /** Accepted, and no attempt runs. */

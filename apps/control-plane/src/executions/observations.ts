@@ -16,8 +16,7 @@ export type InvocationObservation =
       readonly executions: number;
       readonly keys: number;
     }
-  | { readonly kind: 'invocation.orphans'; readonly executions: number }
-  | { readonly kind: 'invocation.unconfirmed-lost'; readonly executions: readonly string[]; readonly error: unknown };
+  | { readonly kind: 'invocation.orphans'; readonly executions: number };
 
 export const invocationReaders: Readers<InvocationObservation> = {
   'invocation.dispatcher-failed': {
@@ -50,11 +49,6 @@ export const invocationReaders: Readers<InvocationObservation> = {
         value: (o) => o.executions,
       }),
     ],
-  },
-  'invocation.unconfirmed-lost': {
-    level: 'error',
-    say: (o) =>
-      `${o.executions.length} executions were answered as unconfirmed and could not be stored: ${o.executions.slice(0, 10).join(', ')}: ${String(o.error)}`,
   },
   'invocation.orphans': {
     level: 'warn',

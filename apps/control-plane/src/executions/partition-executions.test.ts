@@ -1,24 +1,50 @@
 import { describe, expect, it } from 'vitest';
+import type { FunctionDefinition } from '@drover/dispatchers';
+import type { FunctionCatalog } from '../functions/function-catalog.js';
 import { PartitionExecutions } from './partition-executions.js';
 import type { FunctionQueue } from './function-queue.js';
 import { EngineTrial, settled } from './testing/engine-trial.js';
 
+/** Finds one definition for every name, or fails. */
+class OneFunction implements FunctionCatalog {
+  definition: FunctionDefinition | undefined;
+  fails = false;
+
+  peek(): FunctionDefinition | undefined {
+    return this.fails ? undefined : this.definition;
+  }
+
+  async find(): Promise<FunctionDefinition | undefined> {
+    if (this.fails) throw new Error('no database');
+    return this.definition;
+  }
+
+  onChange(): void {}
+}
+
 /** One that runs and two that wait for it. */
-async function busy(): Promise<{ trial: EngineTrial; partitions: PartitionExecutions; queue: FunctionQueue }> {
+async function busy(): Promise<{
+  trial: EngineTrial;
+  partitions: PartitionExecutions;
+  queue: FunctionQueue;
+  catalog: OneFunction;
+}> {
   const trial = new EngineTrial();
   const { engine, store, clock } = trial;
   const queue = await trial.register('f');
   for (let n = 0; n < 3; n += 1) await trial.enqueue(queue);
+  const catalog = new OneFunction();
+  catalog.definition = queue.definition;
   const partitions = new PartitionExecutions({
     engine,
     store,
-    catalog: { peek: () => queue.definition, find: async () => queue.definition, onChange: () => undefined },
+    catalog,
     onResult: (accepted, _url, outcome) => trial.results.push({ accepted, outcome }),
     clock,
     observe: () => undefined,
   });
   expect(trial.runs).toHaveLength(1);
-  return { trial, partitions, queue };
+  return { trial, partitions, queue, catalog };
 }
 
 describe('a partition', () => {
@@ -70,12 +96,32 @@ describe('a partition', () => {
     expect([trial.runs.length, trial.engine.live.size]).toEqual([4, 0]);
   });
 
+  it('looks for the functions of its executions again after the catalog or the store has failed', async () => {
+    const { trial, partitions, queue, catalog } = await busy();
+    partitions.lost([queue.partition]);
+    catalog.definition = undefined;
+    await partitions.acquired([queue.partition]);
+    const [orphan] = partitions.orphans();
+    catalog.fails = true;
+    await trial.clock.advance(1_000);
+    catalog.fails = false;
+    catalog.definition = { ...queue.definition, generation: queue.generation + 1 };
+    const finish = trial.store.finish.bind(trial.store);
+    trial.store.finish = () => Promise.reject(new Error('no database'));
+    await trial.clock.advance(1_000);
+    expect([...partitions.orphans()]).toContain(orphan);
+    trial.store.finish = finish;
+    await trial.clock.advance(1_000);
+    expect([...partitions.orphans()]).toEqual([]);
+    expect(await trial.store.list({ tenantId: queue.tenantId, deadLettersOnly: true, limit: 10 })).toHaveLength(3);
+  });
+
   it('reports the end of an execution whose function is gone to its callback URL', async () => {
-    const { trial, partitions, queue } = await busy();
+    const { trial, partitions, queue, catalog } = await busy();
     const callbackUrl = 'https://example.org/';
     await trial.enqueue(queue, { callbackUrl });
     partitions.lost([queue.partition]);
-    queue.definition = { ...queue.definition, generation: queue.generation + 1 };
+    catalog.definition = { ...queue.definition, generation: queue.generation + 1 };
     await partitions.acquired([queue.partition]);
     expect(trial.results).toMatchObject([{ accepted: { callbackUrl }, outcome: { status: 'error' } }]);
   });

@@ -89,7 +89,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     for (const id of this.#orphans.keys()) if (lost.has(partitionOfExecution(id))) this.#orphans.delete(id);
   }
 
-  /** Ends an orphan. */
+  /** Ends an orphan. It stays one if its end cannot be stored. */
   async end(
     { accepted, attempts, failures }: UnfinishedExecution,
     status: 'error' | 'cancelled',
@@ -99,8 +99,8 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     const deadLetter = status === 'error' && accepted.kind === 'async';
     const isTransient = status === 'error';
     const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter, isTransient };
-    this.#orphans.delete(accepted.executionId);
     await store.finish(accepted, outcome);
+    this.#orphans.delete(accepted.executionId);
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
     return { accepted, outcome, evicted: false };
   }
@@ -115,23 +115,33 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   }
 
   async #adoptOrphans(): Promise<void> {
-    const { engine, catalog, clock, observe } = this.#options;
+    const { engine, catalog, observe } = this.#options;
     this.#cancelTimer();
     for (const [id, orphan] of this.#orphans) {
       const { tenantId, functionName, generation } = orphan.accepted;
       const definition = catalog.peek(tenantId, functionName) ?? (await catalog.find(tenantId, functionName));
       if (!this.#orphans.has(id)) continue; // its partition was lost, or it was cancelled, in the meantime
       if (definition === undefined) continue;
-      this.#orphans.delete(id);
-      if (definition.generation === generation) engine.adopt(orphan, engine.queueFor(definition));
-      else {
+      if (definition.generation === generation) {
+        this.#orphans.delete(id);
+        engine.adopt(orphan, engine.queueFor(definition));
+      } else {
         const message = `Function ${functionName} was removed.`;
         await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
       }
     }
     if (this.#orphans.size === 0) return;
     observe({ kind: 'invocation.orphans', executions: this.#orphans.size });
-    this.#cancelTimer = clock.after(adoptEveryMs, () => void this.#adoptOrphans().catch(() => undefined));
+    this.#adoptLater();
+  }
+
+  /** A failure, for example of the database, must not end the waiting. */
+  #adoptLater(): void {
+    this.#cancelTimer();
+    this.#cancelTimer = this.#options.clock.after(
+      adoptEveryMs,
+      () => void this.#adoptOrphans().catch(() => this.#adoptLater()),
+    );
   }
 }
 

@@ -14,8 +14,11 @@ export class PostgresProxy {
   readonly #directory: string;
   readonly #target: NetConnectOpts;
   readonly #sockets = new Set<Socket>();
+  readonly #servers = new Set<Socket>();
   #server: Server | undefined;
   #mute = false;
+  /** Sockets of the server whose answers wait; undefined while answers go through. */
+  #held: Socket[] | undefined;
 
   private constructor(databaseUrl: Secret, directory: string) {
     const url = new URL(databaseUrl.reveal());
@@ -49,6 +52,7 @@ export class PostgresProxy {
     const server = this.#server;
     this.#server = undefined;
     this.#mute = false;
+    this.#held = undefined;
     for (const socket of this.#sockets) socket.destroy();
     await new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()));
   }
@@ -59,6 +63,18 @@ export class PostgresProxy {
     for (const socket of this.#sockets) socket.pause();
   }
 
+  /** Lets statements through and keeps their answers: the server does what it is asked, and its client does not know. */
+  holdAnswers(): void {
+    this.#held = [...this.#servers];
+    for (const socket of this.#held) socket.pause();
+  }
+
+  /** Sends the answers that were held. */
+  releaseAnswers(): void {
+    for (const socket of this.#held ?? []) socket.resume();
+    this.#held = undefined;
+  }
+
   async remove(): Promise<void> {
     await this.cut();
     await rm(this.#directory, { recursive: true, force: true });
@@ -66,6 +82,8 @@ export class PostgresProxy {
 
   #join(near: Socket): void {
     const far = connect(this.#target);
+    this.#servers.add(far);
+    far.once('close', () => this.#servers.delete(far));
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -78,6 +96,10 @@ export class PostgresProxy {
         this.#sockets.delete(from);
         to.destroy();
       });
+    }
+    if (this.#held) {
+      far.pause();
+      this.#held.push(far);
     }
   }
 }

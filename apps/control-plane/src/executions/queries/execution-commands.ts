@@ -34,7 +34,7 @@ export class ExecutionCommands {
   async cancel(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
     const { engine, partitions } = this.#options;
     const live = engine.live.get(executionId);
-    if (live?.accepted.tenantId !== tenantId) {
+    if (!live?.isAccepted || live.accepted.tenantId !== tenantId) {
       const orphan = partitions.orphan(executionId);
       if (orphan?.accepted.tenantId === tenantId)
         return viewFinished(await partitions.end(orphan, 'cancelled', cancelledOnRequest));

@@ -1,4 +1,4 @@
-import type { AcceptedCall, ShownExecutionState, TenantId } from '@drover/contracts';
+import type { AcceptedCall, ExecutionState, TenantId } from '@drover/contracts';
 import type { ExecutionFilter, ExecutionStore } from '@drover/execution-store';
 import type { Clock } from '@drover/service-kit';
 import type { InvocationEngine } from '../engine.js';
@@ -34,7 +34,7 @@ export class ExecutionQueries {
   async get(tenantId: TenantId, executionId: string): Promise<ExecutionText> {
     const { engine, partitions, store, clock } = this.#options;
     const live = engine.live.get(executionId);
-    if (live?.accepted.tenantId === tenantId) return viewLive(live);
+    if (live?.isAccepted && live.accepted.tenantId === tenantId) return viewLive(live);
     const orphan = partitions.orphan(executionId);
     if (orphan?.accepted.tenantId === tenantId) return viewUnfinished(orphan);
     const recent = engine.recent.find(executionId, clock.now());
@@ -74,8 +74,8 @@ export class ExecutionQueries {
   /** Executions that the store does not return: unfinished ones, and recent calls that were not durable. */
   *#inMemory(filter: ExecutionFilter): Generator<ListedExecution> {
     const { engine, partitions, clock } = this.#options;
-    for (const { accepted, status, attempts, failures } of engine.live.all())
-      if (matches(filter, accepted, status))
+    for (const { accepted, status, attempts, failures, isAccepted } of engine.live.all())
+      if (isAccepted && matches(filter, accepted, status))
         yield [accepted.executionId, () => viewLive({ accepted, status, attempts, failures })];
     for (const orphan of partitions.orphans())
       if (matches(filter, orphan.accepted, 'queued')) yield [orphan.accepted.executionId, () => viewUnfinished(orphan)];
@@ -86,7 +86,7 @@ export class ExecutionQueries {
 }
 
 export function isLiveStatus(status: string | undefined): boolean {
-  return status === 'queued' || status === 'running' || status === 'unconfirmed';
+  return status === 'queued' || status === 'running';
 }
 
 type FilteredFields = Pick<AcceptedCall, 'executionId' | 'tenantId' | 'functionName' | 'acceptedAt'> & {
@@ -94,7 +94,7 @@ type FilteredFields = Pick<AcceptedCall, 'executionId' | 'tenantId' | 'functionN
   readonly idempotencyKey?: string | undefined;
 };
 
-function matches(filter: ExecutionFilter, one: FilteredFields, status: ShownExecutionState): boolean {
+function matches(filter: ExecutionFilter, one: FilteredFields, status: ExecutionState): boolean {
   const { from = -Infinity, to = Infinity, after, oldestFirst = false } = filter;
   return (
     one.tenantId === filter.tenantId &&

@@ -1,4 +1,4 @@
-import type { AcceptedCall, ShownExecutionState } from '@drover/contracts';
+import type { AcceptedCall, ExecutionState } from '@drover/contracts';
 import type { FailedAttempt, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
 import type { LiveExecution } from '../live-execution.js';
 import type { RecentCall } from '../recent-calls.js';
@@ -58,7 +58,7 @@ export function viewRecent(call: RecentCall): ExecutionText {
 }
 
 interface Shown {
-  readonly status: ShownExecutionState;
+  readonly status: ExecutionState;
   readonly finishedAt?: number;
   readonly attempts: number;
   readonly failures: readonly FailedAttempt[];
