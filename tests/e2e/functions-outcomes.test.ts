@@ -87,6 +87,62 @@ describe('a function', () => {
     });
   });
 
+  it('whose output cannot be written has failed: in the log, and for its caller, with what was written', async () => {
+    const answer = await runtime.call('/api/twoOutputs');
+    const said = (await answer.json()) as { error: string; message: string; requestId: string };
+    expect(answer.status).toBe(500);
+    expect(said.error).toBe('RUNTIME_OUTPUT_REFUSED');
+    expect(said.message).toMatch(
+      /twoOutputs ran, but its output "queueOutput\w+" could not be written: .*queue second .*Already written: "queueOutput\w+"/,
+    );
+    const executed = (name: string): string[] =>
+      runtime.log.flatMap(({ kind, function: own, msg }) => (kind === 'invocation.ended' && own === name ? [msg] : []));
+    expect(executed('twoOutputs')).toEqual([expect.stringMatching(/^Executed .*\(Failed, Id=/)]);
+    const two = queue('two');
+    await two.create(never);
+    await two.send(Buffer.from('x').toString('base64'), { keep: 'by-default' }, never);
+    await eventually(() => expect(executed('twoOutputsOfMessage')).toHaveLength(1));
+    expect(executed('twoOutputsOfMessage')[0]).toMatch(/\(Failed, Id=/);
+    const metrics = await (await runtime.call('/metrics')).text();
+    for (const name of ['twoOutputs', 'twoOutputsOfMessage']) {
+      expect(metrics).toMatch(new RegExp(`invocation_seconds_count\\{[^}]*function="${name}",outcome="failed"`));
+      expect(metrics).not.toMatch(new RegExp(`invocation_seconds_count\\{[^}]*function="${name}",outcome="succeeded"`));
+    }
+  });
+
+  describe('that answers through the server of its worker', () => {
+    const texts = async (): Promise<string[]> =>
+      (await queue('written').receive({ count: 32, leaseMs: 600_000 }, never)).map(({ text }) =>
+        Buffer.from(text, 'base64').toString(),
+      );
+
+    it.each(['text', 'json', 'large'])('has its outputs written before an answer of the kind %s', async (kind) => {
+      for (let round = 0; round < 5; round += 1) {
+        const answer = await runtime.call(`/api/stream/written/${kind}`);
+        expect([answer.status, answer.headers.get('x-drover-whole-answer')]).toEqual([200, null]);
+        const found = await texts();
+        await answer.arrayBuffer();
+        expect(found).toEqual([kind]);
+      }
+    });
+
+    it('is answered with a failure if its output fails', async () => {
+      for (const kind of ['text', 'large']) {
+        const answer = await runtime.call(`/api/stream/written/${kind}?fail`);
+        expect([answer.status, await answer.json()]).toMatchObject([500, { error: 'RUNTIME_OUTPUT_REFUSED' }]);
+      }
+    });
+
+    it('streams an answer while it runs', async () => {
+      const client = new AbortController();
+      const answer = await runtime.call('/api/stream/streamed', { signal: client.signal });
+      const reader = answer.body?.getReader();
+      expect(Buffer.from((await reader?.read())?.value ?? []).toString()).toBe('first ');
+      client.abort();
+      await eventually(async () => expect(await texts()).toEqual(['streamed']));
+    });
+  });
+
   it('that streams and returns nothing is answered with an empty success', async () => {
     const answer = await runtime.call('/api/stream/nothing');
     expect([answer.status, await answer.text()]).toEqual([204, '']);

@@ -131,16 +131,42 @@ export const applicationBroken = defineError<{ applicationId: string; problems: 
   },
 );
 
-export const outputFailed = defineError<{ functionName: string; binding: string; text: string }>(
-  'RUNTIME_OUTPUT_FAILED',
-  {
-    fault: 'platform',
-    retryable: true,
-    status: 502,
-    help: 'The function ran, but one of its outputs could not be written. Check the connection of that binding.',
-    message: (d) => `Output ${d.binding} of ${d.functionName} could not be written: ${d.text}`,
-  },
-);
+interface FailedOutput {
+  readonly functionName: string;
+  readonly binding: string;
+  readonly text: string;
+  /** The outputs that were written before. */
+  readonly written: readonly string[];
+  /** Number of messages of the output, of which some may have been written. */
+  readonly messages?: number;
+}
+
+/** Tells a caller what a repeated call would write twice. */
+function describeOutput({ functionName, binding, text, written, messages = 1 }: FailedOutput): string {
+  const reason = text.replace(/[.\s]+$/, '');
+  const some = messages > 1 ? ` Some of its ${messages} messages may have been written.` : '';
+  const others =
+    written.length > 0
+      ? `Already written: ${written.map((name) => `"${name}"`).join(', ')}; a repeated call writes them again.`
+      : 'No other output was written.';
+  return `Function ${functionName} ran, but its output "${binding}" could not be written: ${reason}.${some} ${others}`;
+}
+
+export const outputFailed = defineError<FailedOutput>(runtimeCalls.outputFailed, {
+  fault: 'customer',
+  retryable: true,
+  status: 500,
+  help: 'The function ran, but the service of one of its outputs did not take it. The message has the reason, and the outputs that were already written: a repeated call writes them again. Check the connection of the output.',
+  message: (d) => `${describeOutput(d)} Check the connection of the output.`,
+});
+
+export const outputRefused = defineError<FailedOutput>('RUNTIME_OUTPUT_REFUSED', {
+  fault: 'customer',
+  retryable: false,
+  status: 500,
+  help: 'The function ran, but one of its outputs has a value or options that cannot be written. The message has the reason, and the outputs that were already written. Correct the function.',
+  message: (d) => `${describeOutput(d)} Correct the function or the binding.`,
+});
 
 export const functionNotLoaded = defineError<{ functionName: string; reason: string }>('RUNTIME_FUNCTION_NOT_LOADED', {
   fault: 'customer',
@@ -197,6 +223,7 @@ export const runtimeErrors = {
   messagePoison,
   workerCommandMissing,
   outputFailed,
+  outputRefused,
   rpcPortUnusable,
   workerLost,
   invocationTimedOut,

@@ -20,7 +20,8 @@ export const functionOutputInvalid = defineError<{ functionName: string; binding
     fault: 'customer',
     retryable: false,
     status: 500,
-    message: (d) => `Function ${d.functionName}, output "${d.binding}": ${d.reason}. Correct the function.`,
+    message: (d) =>
+      `Function ${d.functionName}, output "${d.binding}": ${d.reason}. No output was written. Correct the function.`,
     help: 'A function set an output to a value that cannot be sent. Correct the function.',
   },
 );

@@ -316,7 +316,7 @@ describe('a call that fails', () => {
     [workerLost({ workerId: 'w', reason: 'gone' }), 503, 'RUNTIME_WORKER_LOST'],
     [noWorker({ functionName }), 503, 'RUNTIME_NO_WORKER'],
     [saturated({ functionName, limit: 5 }), 429, 'RUNTIME_SATURATED'],
-    [outputFailed({ functionName, binding: 'b', text: 't' }), 502, 'RUNTIME_OUTPUT_FAILED'],
+    [outputFailed({ functionName, binding: 'b', text: 't', written: [] }), 500, 'RUNTIME_OUTPUT_FAILED'],
   ])('with %s answers %d', async (error, status, code) => {
     await serve(
       () => failed(error),

@@ -1,5 +1,6 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
-import { functionNotLoaded } from '../errors.js';
+import { bindingExpressionFailed, functionOutputInvalid, functionOutputUnsupported } from '../bindings/errors.js';
+import { functionNotLoaded, outputFailed, outputRefused } from '../errors.js';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 import { functionFailed, serverDraining } from './errors.js';
 
@@ -37,8 +38,20 @@ export function toRefusal(outcome: Exclude<InvocationOutcome, { readonly kind: '
   return new Refused(withoutInside(error), invocationId, error, isReported);
 }
 
-/** Hides the error text of a function: it may hold data that the client must not see. A function that was not loaded has none. */
+/** Errors whose text is not of the function: why it was not loaded, and why an output was not written after it ran. */
+const shown: ReadonlySet<string> = new Set(
+  [
+    functionNotLoaded,
+    outputFailed,
+    outputRefused,
+    functionOutputInvalid,
+    functionOutputUnsupported,
+    bindingExpressionFailed,
+  ].map(({ code }) => code),
+);
+
+/** Hides the error text of a function: it may hold data that the client must not see. */
 function withoutInside(error: CodedError): CodedError {
-  if (error.code === functionNotLoaded.code) return error;
+  if (shown.has(error.code)) return error;
   return error.fault === 'customer' && error.status === 500 ? functionFailed({}) : error;
 }

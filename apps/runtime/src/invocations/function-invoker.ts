@@ -29,7 +29,10 @@ interface FunctionInvokerOptions {
   readonly onFull: (worker: FunctionWorker) => void;
 }
 
-/** Runs the functions of one job host on its workers: reserves a worker, sends the request, resolves with the outcome. */
+/**
+ * Runs the functions of one job host on its workers: reserves a worker, sends the request, has the call finished, which writes
+ * its outputs, and resolves with the outcome. What is logged and measured is that outcome.
+ */
 export class FunctionInvoker implements Invoker {
   readonly #options: FunctionInvokerOptions;
 
@@ -55,7 +58,9 @@ export class FunctionInvoker implements Invoker {
       // The timeout starts now: time in the queue must not recycle a worker that was not slow.
       const chosenMs = clock.monotonicMs();
       outcome = await this.#run(call, chosen, chosenMs + timeoutMs);
-      this.#measure(chosen.worker, chosenMs, outcome);
+      const serviceMs = clock.monotonicMs() - chosenMs;
+      if (call.finish && outcome.kind === 'succeeded') outcome = await call.finish(outcome);
+      this.#measure(chosen.worker, serviceMs, outcome);
       if (!free || call.arrivedMs !== undefined)
         outcome = this.#explain(call, chosen.worker, { arrivedMs: startedMs, chosenMs }, outcome);
     } catch (error) {
@@ -96,14 +101,9 @@ export class FunctionInvoker implements Invoker {
     return { ...outcome, coldStartMs };
   }
 
-  #measure({ codeVersion }: FunctionWorker, chosenMs: number, outcome: InvocationOutcome): void {
-    const { meter, clock } = this.#options;
+  #measure({ codeVersion }: FunctionWorker, serviceMs: number, outcome: InvocationOutcome): void {
     // A caller that left is no failure of the version.
-    meter?.record(
-      codeVersion,
-      clock.monotonicMs() - chosenMs,
-      outcome.kind === 'failed' && outcome.error.status !== 499,
-    );
+    this.#options.meter?.record(codeVersion, serviceMs, outcome.kind === 'failed' && outcome.error.status !== 499);
   }
 
   /** A function that was cancelled and stopped has not failed. */

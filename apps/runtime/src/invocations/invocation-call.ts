@@ -21,6 +21,11 @@ export interface InvocationCall {
    * that was started is told and runs to its end; its outputs are written.
    */
   readonly signal?: AbortSignal | undefined;
+  /**
+   * Finishes an invocation whose function has returned, which writes its outputs: the invocation ends with what this resolves
+   * with. Never rejects. Undefined: the invocation ends with its response.
+   */
+  readonly finish?: ((returned: SucceededInvocation) => Promise<InvocationOutcome>) | undefined;
   /** Called once, before the invocation is sent to its worker. */
   readonly onAssigned?: (assigned: InvocationAssignment) => void;
 }
@@ -39,8 +44,14 @@ export type InvocationOutcome = InvocationEnd & {
   readonly coldStartMs?: ColdStartBreakdown;
 };
 
+export interface SucceededInvocation {
+  readonly kind: 'succeeded';
+  readonly invocationId: string;
+  readonly response: InvocationResponse;
+}
+
 type InvocationEnd =
-  | { readonly kind: 'succeeded'; readonly invocationId: string; readonly response: InvocationResponse }
+  | SucceededInvocation
   | {
       readonly kind: 'failed';
       readonly invocationId: string;

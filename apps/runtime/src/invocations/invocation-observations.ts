@@ -56,7 +56,15 @@ export type FunctionInvocationObservation =
       readonly invocationId: string | undefined;
       readonly line: WorkerLogLine;
     }
-  | { readonly kind: 'output.failed'; readonly function: string; readonly binding: string; readonly error: unknown };
+  | {
+      readonly kind: 'output.failed';
+      readonly function: string;
+      readonly invocationId: string;
+      readonly binding: string;
+      /** The outputs that were written before. */
+      readonly written: readonly string[];
+      readonly error: unknown;
+    };
 
 export const functionInvocationReaders: Readers<FunctionInvocationObservation> = {
   // The wording of these two lines is that of the Azure Functions host, which tools look for.
@@ -157,6 +165,7 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
   },
   'output.failed': {
     level: 'error',
-    say: (o) => `output ${o.binding} of ${o.function} could not be written: ${String(o.error)}`,
+    say: (o) =>
+      `output ${o.binding} of ${o.function} (Id=${o.invocationId}) could not be written: ${o.error instanceof Error ? o.error.message : String(o.error)}${o.written.length > 0 ? ` Already written: ${o.written.join(', ')}` : ''}`,
   },
 };

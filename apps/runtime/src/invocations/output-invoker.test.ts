@@ -29,7 +29,12 @@ function bench() {
   const written = deferred<void>();
   const sent: (readonly OutputMessage[])[] = [];
   const invoker = new OutputInvoker({
-    inner: { invoke: () => ended.promise },
+    inner: {
+      invoke: async ({ finish }) => {
+        const outcome = await ended.promise;
+        return outcome.kind === 'succeeded' && finish ? finish(outcome) : outcome;
+      },
+    },
     planners,
     pending,
     target: () => ({
@@ -54,6 +59,47 @@ function bench() {
 }
 
 describe('OutputInvoker', () => {
+  it('fails an invocation whose output fails, with the outputs that were written before', async () => {
+    const outputs = ['one', 'two', 'three'].map((name) => ({ name, type: 'queue', direction: 'out', queueName: name }));
+    const several = httpFunction('order', {}, ...outputs);
+    const compiled = compileOutputs(several);
+    const observed: unknown[] = [];
+    const invoker = new OutputInvoker({
+      inner: {
+        invoke: async ({ finish }) => (await finish?.(response)) ?? expect.unreachable(),
+      },
+      planners: new Map('value' in compiled ? [['order', compiled.value]] : []),
+      pending: new PendingOutputs(),
+      target: (_, { binding }) => ({
+        send: async () => {
+          if (binding.name === 'three') throw new Error('the service is away.');
+        },
+      }),
+      clock: new FakeClock(),
+      randomness: seededRandomness(1),
+      observe: (observation) => observed.push(observation),
+    });
+    const data = { json: '["a","b"]' };
+    const response = {
+      kind: 'succeeded' as const,
+      invocationId: 'i',
+      response: responseOf({ outputData: outputs.map(({ name }) => ({ name, data })) }),
+    };
+    const inputs = () => ({ inputData: [], triggerMetadata: {} });
+    expect(await invoker.invoke({ definition: several, inputs, trace: {} })).toMatchObject({
+      kind: 'failed',
+      invocationId: 'i',
+      error: {
+        code: 'RUNTIME_OUTPUT_FAILED',
+        status: 500,
+        retryable: true,
+        message:
+          'Function order ran, but its output "three" could not be written: the service is away. Some of its 2 messages may have been written. Already written: "one", "two"; a repeated call writes them again. Check the connection of the output.',
+      },
+    });
+    expect(observed).toMatchObject([{ kind: 'output.failed', binding: 'three', written: ['one', 'two'] }]);
+  });
+
   it('writes the outputs of a function whose caller has left', async () => {
     const { gone, ended, written, sent, running } = bench();
     gone.abort();

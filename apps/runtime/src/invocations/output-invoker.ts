@@ -1,10 +1,10 @@
-import { isCodedError } from '@drover/contracts';
+import { isCodedError, type CodedError } from '@drover/contracts';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import type { OutputTarget } from '@drover/trigger-sources';
 import type { OutputPlan, OutputPlanner } from '../bindings/outputs.js';
-import { outputFailed } from '../errors.js';
+import { outputFailed, outputRefused } from '../errors.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
-import type { InvocationCall, InvocationOutcome, Invoker } from './invocation-call.js';
+import type { InvocationCall, InvocationOutcome, Invoker, SucceededInvocation } from './invocation-call.js';
 import type { PendingOutputs } from './pending-outputs.js';
 
 interface OutputInvokerOptions {
@@ -21,7 +21,7 @@ interface OutputInvokerOptions {
 
 /**
  * Writes the outputs of a function after it ran, whether its caller still waits or not. The invocation succeeds only when all
- * outputs are written.
+ * outputs are written, so they are written before its end is logged and measured.
  */
 export class OutputInvoker implements Invoker {
   readonly #options: OutputInvokerOptions;
@@ -30,41 +30,62 @@ export class OutputInvoker implements Invoker {
     this.#options = options;
   }
 
-  async invoke(call: InvocationCall): Promise<InvocationOutcome> {
-    const { inner, planners, pending } = this.#options;
+  /** Passes calls of functions without outputs on as they are: most requests have none. */
+  invoke(call: InvocationCall): Promise<InvocationOutcome> {
+    const { inner, planners } = this.#options;
     const planner = planners.get(call.definition.name);
-    if (!planner || planner.isEmpty) return await inner.invoke(call);
+    return !planner || planner.isEmpty ? inner.invoke(call) : this.#invokeWith(call, planner);
+  }
+
+  async #invokeWith(call: InvocationCall, planner: OutputPlanner): Promise<InvocationOutcome> {
+    const { inner, pending } = this.#options;
     pending.begin();
     try {
-      const outcome = await inner.invoke(call);
-      return outcome.kind === 'succeeded' ? await this.#write(call, outcome, planner) : outcome;
+      return await inner.invoke({ ...call, finish: (returned) => this.#write(call, returned, planner) });
     } finally {
       pending.end();
     }
   }
 
-  async #write(call: InvocationCall, outcome: Succeeded, planner: OutputPlanner): Promise<InvocationOutcome> {
+  async #write(
+    call: InvocationCall,
+    returned: SucceededInvocation,
+    planner: OutputPlanner,
+  ): Promise<InvocationOutcome> {
     const { clock, randomness, target, pending } = this.#options;
     const functionName = call.definition.name;
-    let binding = 'outputs';
+    const { invocationId } = returned;
+    const written: string[] = [];
+    let failing: OutputPlan | undefined;
     try {
       const context = { now: () => clock.now(), uuid: () => randomness.uuid() };
-      for (const plan of planner.plan(outcome.response, call.bindingData ?? (() => ({})), context)) {
-        binding = plan.binding.name;
+      // All outputs are planned before the first is written, so that an invalid one leaves nothing behind.
+      for (const plan of planner.plan(returned.response, call.bindingData ?? (() => ({})), context)) {
+        failing = plan;
         // Not the signal of the call: outputs are written although the caller has left.
         await target(functionName, plan).send(plan.messages, pending.signal);
+        written.push(plan.binding.name);
       }
-      return outcome;
+      return returned;
     } catch (error) {
-      this.#options.observe({ kind: 'output.failed', function: functionName, binding, error });
-      const text = error instanceof Error ? error.message : String(error);
-      const coded =
-        isCodedError(error) && error.fault === 'customer'
-          ? error
-          : outputFailed({ functionName, binding, text }, error);
-      return { kind: 'failed', invocationId: outcome.invocationId, error: coded };
+      const binding = failing?.binding.name ?? 'outputs';
+      this.#options.observe({ kind: 'output.failed', function: functionName, invocationId, binding, written, error });
+      return { kind: 'failed', invocationId, error: toFailure(error, functionName, failing, written) };
     }
   }
 }
 
-type Succeeded = Extract<InvocationOutcome, { readonly kind: 'succeeded' }>;
+/** The error of an output that was planned says which outputs are written: a repeated call writes those twice. */
+function toFailure(
+  error: unknown,
+  functionName: string,
+  failing: OutputPlan | undefined,
+  written: readonly string[],
+): CodedError {
+  const text = error instanceof Error ? error.message : String(error);
+  const isRefused = isCodedError(error) && error.fault === 'customer';
+  if (!failing) return isRefused ? error : outputFailed({ functionName, binding: 'outputs', text, written }, error);
+  const { binding, messages } = failing;
+  const details = { functionName, binding: binding.name, text, written, messages: messages.length };
+  return (isRefused ? outputRefused : outputFailed)(details, error);
+}

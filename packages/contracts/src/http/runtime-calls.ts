@@ -34,6 +34,8 @@ export const runtimeCalls = {
   functionNotFound: 'FUNCTION_NOT_FOUND',
   /** Error code if the worker that had the call was lost: the function may have run. */
   workerLost: 'RUNTIME_WORKER_LOST',
+  /** Error code if the function has run, but the service of an output did not take it: another attempt may succeed. */
+  outputFailed: 'RUNTIME_OUTPUT_FAILED',
 } as const;
 
 /** Asks a runtime to index a version that is about to be deployed. The master key is always required: it runs the code. */

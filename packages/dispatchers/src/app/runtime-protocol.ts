@@ -54,10 +54,11 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
         wasTurnedAway: true,
       };
     case 500:
-      return failed('EXECUTION_FAILED', message, false);
+      return error === runtimeCalls.outputFailed
+        ? failed('APP_ERROR', message, true)
+        : failed('EXECUTION_FAILED', message, false);
     case 502:
-      // The function has run, but its output bindings could not be written, or its response broke off.
-      return failed('APP_ERROR', 'the response or an output binding of the function could not be written', true);
+      return failed('APP_ERROR', 'the function has run, but its response broke off', true);
     case 503: {
       const text = `the function worker was lost, or none is ready: ${message}`;
       const lost = failed('APP_UNAVAILABLE', text, true, retryAfterMs);

@@ -19,6 +19,29 @@ app.http('leave', {
   },
 });
 
+const first = output.storageQueue({ queueName: 'first', connection: 'AzureWebJobsStorage' });
+const second = output.storageQueue({ queueName: 'second', connection: 'AzureWebJobsStorage' });
+const tooLong = 'x'.repeat(65_537);
+
+app.http('twoOutputs', {
+  extraOutputs: [first, second],
+  handler: async (_, context) => {
+    context.extraOutputs.set(first, 'fits');
+    context.extraOutputs.set(second, tooLong);
+    return { body: 'ran' };
+  },
+});
+
+app.storageQueue('twoOutputsOfMessage', {
+  queueName: 'two',
+  connection: 'AzureWebJobsStorage',
+  extraOutputs: [first, second],
+  handler: async (_, context) => {
+    context.extraOutputs.set(first, 'fits');
+    context.extraOutputs.set(second, tooLong);
+  },
+});
+
 app.http('fails', {
   handler: async () => {
     throw new Error('this function fails');
