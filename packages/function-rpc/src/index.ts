@@ -176,6 +176,7 @@ export type { SettlementHandlers } from './server/settlement.js';
 export type { UnaryCall } from './server/unary-call.js';
 export { decodeStreamingMessage, encodeStreamingMessage } from './streaming-messages.js';
 export { capability, hasCapability } from './typed-data/capabilities.js';
+export { wholeAnswerHeader } from './typed-data/whole-answer-header.js';
 export type { Capabilities } from './typed-data/capabilities.js';
 export { fromHandlerValue, toHandlerValue } from './typed-data/handler-values.js';
 export { toTypedData } from './typed-data/host-values.js';

@@ -69,6 +69,11 @@ export function compileOutputs(
   };
 }
 
+/** Whether a function has outputs besides its HTTP response. */
+export function hasOutputs({ outputs, returns }: Pick<FunctionDefinition, 'outputs' | 'returns'>): boolean {
+  return outputs.some((binding) => !isHttp(binding)) || (returns !== undefined && !isHttp(returns));
+}
+
 export function isHttp({ type }: Binding): boolean {
   return type.toLowerCase() === 'http';
 }

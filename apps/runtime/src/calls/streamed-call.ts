@@ -1,4 +1,4 @@
-import { capability, hasCapability } from '@drover/function-rpc';
+import { capability, hasCapability, wholeAnswerHeader } from '@drover/function-rpc';
 import type { AnswerBegin, AnswerSink } from '@drover/http-edge';
 import type { FunctionDefinition } from '../applications/function-definition.js';
 import type { HttpAnswer } from '../bindings/http-answer.js';
@@ -50,6 +50,7 @@ export async function callThroughStream(
             scheme: 'http',
             body,
             bodyLimitBytes: bodyLimitBytes ?? options.bodies.bytes,
+            holdsAnswer: false, // the answer is buffered, and read after the outcome
           });
       },
     });
@@ -67,6 +68,9 @@ export async function callThroughStream(
     streamed.end();
   }
 }
+
+/** The length is that of the output, and the mark is for this runtime alone. */
+const dropped: ReadonlySet<string> = new Set(['content-length', wholeAnswerHeader]);
 
 /** Buffers a response instead of sending it. */
 class BufferedAnswer implements AnswerSink {
@@ -102,7 +106,7 @@ class BufferedAnswer implements AnswerSink {
 
   begin({ status }: AnswerBegin, headers: readonly string[]): void {
     this.#status = status;
-    const isKept = (index: number): boolean => headers[index - (index % 2)]?.toLowerCase() !== 'content-length';
+    const isKept = (index: number): boolean => !dropped.has(headers[index - (index % 2)]?.toLowerCase() ?? '');
     this.#headers = headers.filter((_, index) => isKept(index));
   }
 

@@ -1,8 +1,15 @@
 import { isCodedError, type CodedError } from '@drover/contracts';
-import { endToEndHeaders, ProxiedRequest, type ForwardedRequest, type MissKind } from '@drover/http-edge';
+import {
+  endToEndHeaders,
+  ProxiedRequest,
+  type AnswerSink,
+  type ForwardedRequest,
+  type MissKind,
+} from '@drover/http-edge';
 import { sleep, type Clock, type Randomness } from '@drover/service-kit';
 import { requestBodyTooLarge, streamFailed, streamTimedOut } from './errors.js';
 import type { PassedExchange } from './exchange.js';
+import { HeldSink } from './held-sink.js';
 import { LeavableSink } from './leavable-sink.js';
 import { WorkerConnections, type WorkerTurn } from './worker-connections.js';
 import { workerRequestHead } from './worker-request-head.js';
@@ -26,6 +33,8 @@ export interface StreamedCall {
   readonly body: Buffer | undefined;
   /** Of a body that is streamed. */
   readonly bodyLimitBytes: number;
+  /** The answer is held until `release`, unless the function streams it. */
+  readonly holdsAnswer: boolean;
 }
 
 /** An answer that is streamed from a worker to the client. */
@@ -36,6 +45,10 @@ export interface ProxiedAnswer {
   readonly isSent: boolean;
   /** Resolves when the answer is complete. Rejects with a coded error. */
   readonly done: Promise<void>;
+  /** Nothing of the answer was sent to the client, because it is held. */
+  readonly isHeld: boolean;
+  /** Sends an answer that is held, as far as it has arrived, and what arrives later. */
+  release(): void;
   /** `abort` was called, so a failure is expected. */
   readonly isAborted: boolean;
   abort(): void;
@@ -59,23 +72,33 @@ export class HttpStreamProxy {
   start(exchange: PassedExchange, call: StreamedCall): ProxiedAnswer {
     const abort = new AbortController();
     const state: ProxyState = { isSent: false };
-    const done = this.#run(exchange, call, abort.signal, state).catch((error: unknown) => {
-      throw this.#toCoded(error, call);
-    });
+    const held = call.holdsAnswer ? new HeldSink(exchange.sink, this.#options.clock) : undefined;
+    const done = this.#run({ exchange, sink: held ?? exchange.sink }, call, abort.signal, state).catch(
+      (error: unknown) => {
+        throw this.#toCoded(error, call);
+      },
+    );
     // The caller may learn in another way that it failed, and never await it.
     done.catch(() => undefined);
     return {
       done,
       get hasBegun() {
-        return state.request?.hasBegun === true;
+        return state.request?.hasBegun === true && held?.isHolding !== true;
       },
+      get isHeld() {
+        return held?.isHolding === true;
+      },
+      release: () => held?.release(),
       get isSent() {
         return state.isSent;
       },
       get isAborted() {
         return abort.signal.aborted;
       },
-      abort: () => abort.abort(),
+      abort: () => {
+        held?.discard();
+        abort.abort();
+      },
     };
   }
 
@@ -83,9 +106,14 @@ export class HttpStreamProxy {
     for (const { pool } of this.#workers.values()) void pool.close();
   }
 
-  async #run(exchange: PassedExchange, call: StreamedCall, signal: AbortSignal, state: ProxyState): Promise<void> {
+  async #run(
+    { exchange, sink }: { readonly exchange: PassedExchange; readonly sink: AnswerSink },
+    call: StreamedCall,
+    signal: AbortSignal,
+    state: ProxyState,
+  ): Promise<void> {
     const request = toRequest(exchange, call);
-    const passed = { sink: new LeavableSink(exchange.sink), extraHeaders: exchange.extraHeaders };
+    const passed = { sink: new LeavableSink(sink), extraHeaders: exchange.extraHeaders };
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#send(passed, call.httpUri, request, signal, state);

@@ -23,6 +23,8 @@ export interface StreamedRequest {
   /** `streamed`: not read yet. */
   readonly body: Buffer | undefined | 'streamed';
   readonly bodyLimitBytes: number;
+  /** The function has outputs: they are written before an answer that it does not stream. */
+  readonly holdsAnswer: boolean;
 }
 
 /**
@@ -40,13 +42,14 @@ const noBody = Buffer.alloc(0);
  * - The answer fails later: the client gets an error, and the function, which is told, runs to its end.
  * - The invocation fails: the answer is aborted, or replaced with an error if it has not begun. One that is complete stays.
  * - The invocation succeeds, but the function returned no response: the answer never begins.
+ * - The function has outputs: an answer that it returned as a whole is held until they are written.
  */
 export class StreamedInvocation {
   readonly #exchange: PassedExchange;
   readonly #options: StreamingOptions;
   readonly #abort = new AbortController();
   #answer: ProxiedAnswer | undefined;
-  #isAnswered = false;
+  #isComplete = false;
   #refuse: ((refusal: Refused) => void) | undefined;
 
   constructor(exchange: PassedExchange, options: StreamingOptions) {
@@ -66,7 +69,7 @@ export class StreamedInvocation {
   }
 
   /** Sends the request to the assigned worker. A new attempt replaces the previous one. */
-  begin(assigned: InvocationAssignment, { host, scheme, body, bodyLimitBytes }: StreamedRequest): void {
+  begin(assigned: InvocationAssignment, { body, ...request }: StreamedRequest): void {
     if (this.#answer && body === 'streamed') return assigned.abandon(bodyStreamedAway({}));
     this.#answer?.abort();
     const text = assigned.capabilities[capability.httpUri] ?? '';
@@ -74,11 +77,11 @@ export class StreamedInvocation {
     if (httpUri?.protocol !== 'http:' || !this.#options.mayStreamTo(httpUri, assigned))
       return assigned.abandon(streamFailed({ reason: `its address ${text.slice(0, 100)} is not allowed` }));
     const whole = body === 'streamed' ? undefined : (body ?? noBody);
-    const call = { httpUri, invocationId: assigned.invocationId, host, scheme, body: whole, bodyLimitBytes };
+    const call = { ...request, httpUri, invocationId: assigned.invocationId, body: whole };
     const answer = this.#options.proxy.start(this.#exchange, call);
     this.#answer = answer;
     answer.done.then(
-      () => (this.#isAnswered = true),
+      () => (this.#isComplete = true),
       (error: unknown) => {
         if (!answer.isAborted) this.#fail(assigned, answer, toStreamError(error));
       },
@@ -106,6 +109,7 @@ export class StreamedInvocation {
 
   async #finish(invocationId: string, hasResponse: boolean): Promise<boolean> {
     const answer = this.#answer;
+    answer?.release();
     let isMissing = hasResponse && !answer?.hasBegun;
     if (isMissing) answer?.abort();
     const cancel = this.#options.clock.after(lateAnswerMs, () => {
@@ -127,7 +131,7 @@ export class StreamedInvocation {
 
   #giveUp(refusal: Refused): void {
     // The client has its answer, and its connection may serve the next request: the failure is in the log only.
-    if (this.#isAnswered) return;
+    if (this.#isAnswered()) return;
     this.abort();
     if (!this.#answer?.hasBegun) throw refusal;
     // A partial answer cannot be replaced; closing the connection shows the client that it is incomplete.
@@ -153,8 +157,12 @@ export class StreamedInvocation {
   }
 
   readonly #follow = (): void => {
-    if (!this.#isAnswered) this.#abort.abort(this.#exchange.signal.reason);
+    if (!this.#isAnswered()) this.#abort.abort(this.#exchange.signal.reason);
   };
+
+  #isAnswered(): boolean {
+    return this.#isComplete && this.#answer?.isHeld !== true;
+  }
 }
 
 function toStreamError(error: unknown): CodedError {

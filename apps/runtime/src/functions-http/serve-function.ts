@@ -3,6 +3,7 @@ import { continueTrace, toTraceparent } from '@drover/service-kit';
 import { readClientPrincipal, stripClientPrincipal } from '../bindings/client-principal.js';
 import { httpAnswer } from '../bindings/http-answer.js';
 import { httpBindingData, httpInputs, type HttpTriggerRequest } from '../bindings/http-inputs.js';
+import { hasOutputs } from '../bindings/outputs.js';
 import type { InvocationOutcome } from '../invocations/invocation-call.js';
 import { hostOf, schemeOf } from '../exchanges/caller-address.js';
 import { bodyStreamedAway, requestBodyTooLarge } from '../exchanges/errors.js';
@@ -86,7 +87,13 @@ function invoke(
     onAssigned: (assigned) => {
       if (!hasCapability(assigned.capabilities, capability.httpUri)) return;
       taken.streamed ??= new StreamedInvocation(exchange, options);
-      taken.streamed.begin(assigned, { host, scheme, body, bodyLimitBytes: bodyLimitBytes ?? options.bodies.bytes });
+      taken.streamed.begin(assigned, {
+        host,
+        scheme,
+        body,
+        bodyLimitBytes: bodyLimitBytes ?? options.bodies.bytes,
+        holdsAnswer: hasOutputs(definition),
+      });
     },
   });
 }

@@ -21,4 +21,40 @@ app.http('leave', {
   },
 });
 
+const written = output.storageQueue({ queueName: 'written', connection: 'AzureWebJobsStorage' });
+const bodies = {
+  text: () => ({ body: 'text' }),
+  json: () => ({ jsonBody: { text: 'json' } }),
+  large: () => ({ body: Buffer.alloc(5_000_000, 'large ') }),
+};
+
+app.http('written', {
+  route: 'stream/written/{kind}',
+  extraOutputs: [written],
+  handler: async (request, context) => {
+    context.extraOutputs.set(written, request.query.has('fail') ? 'x'.repeat(65_537) : request.params.kind);
+    return bodies[request.params.kind]();
+  },
+});
+
+app.http('streamed', {
+  route: 'stream/streamed',
+  extraOutputs: [written],
+  handler: async (_, context) => {
+    context.extraOutputs.set(written, 'streamed');
+    let isFirst = true;
+    const body = new ReadableStream({
+      async pull(stream) {
+        if (isFirst) stream.enqueue(Buffer.from('first '));
+        else {
+          await told(context.signal);
+          stream.close();
+        }
+        isFirst = false;
+      },
+    });
+    return { body };
+  },
+});
+
 app.http('nothing', { route: 'stream/nothing', handler: async () => undefined });

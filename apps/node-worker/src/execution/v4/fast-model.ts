@@ -14,6 +14,7 @@ import { contextClassOf, requestClassOf } from './library-classes.js';
 import { fastContextClass, type FastContextClass } from './fast-context.js';
 import { FastInvocationModel } from './fast-invocation-model.js';
 import { isPlainRequest, fastRequestClass, type FastRequestClass } from './fast-request.js';
+import { markWholeAnswer } from './whole-answer.js';
 
 /** The newest library version with known behaviour. A newer one runs all invocations itself. */
 const newestKnown = { major: 4, minor: 16 };
@@ -76,10 +77,11 @@ class FastModel implements ProgrammingModel {
   async #streamed(core: CoreInvocationContext, plan: FunctionPlan): Promise<InvocationModel> {
     const model = await this.#library.getInvocationModel(core);
     if (plan.returns !== 'http') return model;
+    const mark = plan.outputNames.length > 0 ? markWholeAnswer : (result: unknown): unknown => result;
     return {
       getArguments: () => model.getArguments(),
       invokeFunction: (context, inputs, callback) => model.invokeFunction(context, inputs, callback),
-      getResponse: (context, result) => model.getResponse(context, result ?? { status: 204 }),
+      getResponse: (context, result) => model.getResponse(context, mark(result ?? { status: 204 })),
     };
   }
 
