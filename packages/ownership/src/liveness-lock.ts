@@ -41,8 +41,8 @@ export class LivenessLock implements Lifecycle, Queryable {
     return this.#connection.connected;
   }
 
-  start(): Promise<void> {
-    return this.#connection.start();
+  start(signal?: AbortSignal): Promise<void> {
+    return this.#connection.start(signal);
   }
 
   drain(): Promise<void> {

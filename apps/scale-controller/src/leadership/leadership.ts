@@ -71,8 +71,8 @@ export class Leadership implements Lifecycle {
   }
 
   /** Resolves after the first attempt, whether or not it has acquired the lease. */
-  async start(): Promise<void> {
-    await this.#connection.start();
+  async start(signal?: AbortSignal): Promise<void> {
+    await this.#connection.start(signal);
     await this.#attempt();
     this.#running = this.#run();
   }

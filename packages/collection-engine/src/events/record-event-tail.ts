@@ -110,8 +110,8 @@ export class RecordEventTail implements Lifecycle {
     );
   }
 
-  async start(): Promise<void> {
-    await this.#connection.start();
+  async start(signal?: AbortSignal): Promise<void> {
+    await this.#connection.start(signal);
     const [state] = await this.#connection.query<{ frontier: number }>(startStatement);
     this.#frontier = { position: state?.frontier ?? 0, gap: undefined };
     this.#stored = this.#frontier.position;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { hasCode } from '@drover/contracts';
 import { Secret, systemClock } from '@drover/service-kit';
 import { eventually } from '@drover/testkit';
@@ -26,6 +26,66 @@ afterAll(() => test.drop());
 function unconnected(url: string): Database {
   return new Database({ url: new Secret(url), applicationName: 'test', ...quietIo });
 }
+
+describe('a session', () => {
+  it('compiles no statements, whatever the server does by default, unless the URL says so', async () => {
+    const owned = await createTestDatabase();
+    try {
+      const [row] = await (await owned.connect()).query<{ name: string }>('select current_database() as name');
+      await (await owned.connect()).query(`alter database "${row?.name ?? ''}" set jit = on`);
+      const jitOf = async (url: string): Promise<unknown> => {
+        const sessions = unconnected(url);
+        try {
+          return (await sessions.query<{ jit: string }>('show jit'))[0]?.jit;
+        } finally {
+          await sessions.stop();
+        }
+      };
+      const url = owned.url.reveal();
+      const joint = url.includes('?') ? '&' : '?';
+      expect(await jitOf(url)).toBe('off');
+      expect(await jitOf(`${url}${joint}options=${encodeURIComponent('-c work_mem=8MB')}`)).toBe('off');
+      expect(await jitOf(`${url}${joint}options=${encodeURIComponent('-c jit=on')}`)).toBe('on');
+    } finally {
+      await owned.drop();
+    }
+  });
+
+  it('for one purpose waits at the start of a process for a server that is slow to answer', async () => {
+    const { hostname, port, searchParams } = new URL(test.url.reveal());
+    const directory = searchParams.get('host');
+    const toServer = () =>
+      directory === null ? connect(Number(port), hostname) : connect(`${directory}/.s.PGSQL.${port}`);
+    let connections = 0;
+    // Accepts the first connection and says nothing, as a server without a CPU does.
+    const slow = createServer((socket) => {
+      connections += 1;
+      if (connections > 1) socket.pipe(toServer()).pipe(socket);
+      socket.on('error', () => undefined);
+    });
+    await once(slow.listen(0, '127.0.0.1'), 'listening');
+    const through = new URL(test.url.reveal());
+    through.searchParams.delete('host');
+    through.host = `127.0.0.1:${(slow.address() as AddressInfo).port}`;
+    const limits = { ...patientLimits, connectTimeoutMs: 300 };
+    const database = new Database({
+      url: new Secret(through.href),
+      applicationName: 'test',
+      startWaitMs: 60_000,
+      limits,
+      ...quietIo,
+    });
+    const atOnce = database.dedicatedConnection('a request');
+    await expect(atOnce.start()).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE' });
+    connections = 0;
+    const patient = database.dedicatedConnection('a process');
+    await patient.start(new AbortController().signal);
+    expect(await patient.query('select 1 as one')).toEqual([{ one: 1 }]);
+    await patient.stop();
+    await database.stop();
+    slow.close();
+  });
+});
 
 describe('forgotten statements', () => {
   it('are dropped from every connection before its next use, and can be prepared again', async () => {

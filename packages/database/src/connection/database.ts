@@ -187,7 +187,8 @@ export class Database implements Lifecycle, Queryable {
   /** Creates a connection outside the pool that reconnects by itself, for notifications or pipelined statements. */
   dedicatedConnection(purpose: string): DedicatedConnection {
     const config = clientConfig(this.settings, this.#limits, `${this.#applicationName} ${purpose}`);
-    return new DedicatedConnection({ purpose, server: this.settings.server, config, ...this.#io });
+    const { server } = this.settings;
+    return new DedicatedConnection({ purpose, server, config, startWaitMs: this.#startWaitMs, ...this.#io });
   }
 
   #askVersion(): Promise<{ number: string; version: string }[]> {

@@ -2,6 +2,7 @@ import { defineStates } from '@drover/contracts';
 import { BackOff, type Lifecycle } from '@drover/service-kit';
 import pg from 'pg';
 import { databaseUnavailable } from '../errors.js';
+import { awaitServer } from './await-server.js';
 import type { DatabaseIo } from './database-io.js';
 import { toQuery, type Queryable, type Row, type Statement } from './statement.js';
 import { translateError } from './translate-error.js';
@@ -21,6 +22,8 @@ export interface DedicatedConnectionOptions extends DatabaseIo {
   readonly purpose: string;
   readonly server: string;
   readonly config: pg.ClientConfig;
+  /** As that of the `Database`. */
+  readonly startWaitMs: number | undefined;
 }
 
 const reconnectBackOff = { firstMs: 50, maxMs: 1_000, factor: 2 };
@@ -56,8 +59,15 @@ export class DedicatedConnection implements Lifecycle, Queryable {
     this.#onNotification = action;
   }
 
-  async start(): Promise<void> {
-    await this.#connect();
+  /**
+   * Connects. With a signal, the start of a process, it waits for a server that is away or slow as `Database.start` does; without one
+   * a failure rejects at once.
+   */
+  async start(signal?: AbortSignal): Promise<void> {
+    const { startWaitMs: waitMs } = this.#options;
+    await (signal && waitMs !== undefined
+      ? awaitServer(() => this.#connect(), { ...this.#options, waitMs, signal })
+      : this.#connect());
   }
 
   drain(): Promise<void> {

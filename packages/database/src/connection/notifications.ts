@@ -39,8 +39,8 @@ export class Notifications implements Lifecycle {
     return this.#connection.connected;
   }
 
-  start(): Promise<void> {
-    return this.#connection.start();
+  start(signal?: AbortSignal): Promise<void> {
+    return this.#connection.start(signal);
   }
 
   drain(): Promise<void> {

@@ -60,8 +60,8 @@ export class OutboxRelay implements Lifecycle {
     this.#connection.onConnected(readByIndex);
   }
 
-  async start(): Promise<void> {
-    await this.#connection.start();
+  async start(signal?: AbortSignal): Promise<void> {
+    await this.#connection.start(signal);
     this.#done = this.#run();
   }
 
