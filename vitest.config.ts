@@ -5,13 +5,14 @@ const sources = ['packages/*/src', 'apps/*/src', 'tests/simulation'];
 const unit = sources.map((folder) => `${folder}/**/*.test.ts`);
 const integration = sources.map((folder) => `${folder}/**/*.integration.test.ts`);
 const stories = [...sources, 'apps/*/test'].map((folder) => `${folder}/**/*.story.test.ts`);
+const long = [...sources, 'apps/*/test'].map((folder) => `${folder}/**/*.long.test.ts`);
 /** Files that start processes, databases and sockets wait for them a third of their time: one more than there are cores. */
 const waitingFiles = availableParallelism() + 1;
 
 /** Node loads other packages as they are built; transformed by Vite they would take a third of the CPU of an integration test. */
 const server = { deps: { external: [/\/dist\//] } };
 
-/** `npm test` runs every project but `stories`, which `npm run test:stories` runs. */
+/** `npm test` runs every project but `stories` and `long`, which `npm run test:stories` and `npm run test:long` run. */
 export default defineConfig({
   test: {
     reporters: ['default', './tests/setup/closing-line.ts'],
@@ -22,7 +23,7 @@ export default defineConfig({
           name: 'unit',
           server,
           include: [...unit, 'bench/**/*.test.ts'],
-          exclude: [...integration, ...stories],
+          exclude: [...integration, ...stories, ...long],
           pool: 'threads',
           isolate: false,
           testTimeout: 180_000, // ends a test that hangs; a busy machine takes much longer than usual
@@ -33,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'architecture',
           server,
-          include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts'],
+          include: ['tests/architecture/**/*.test.ts', 'tests/docs/**/*.test.ts', 'tests/tiers/**/*.test.ts'],
           pool: 'threads',
           testTimeout: 120_000, // some read every file
           hookTimeout: 180_000,
@@ -48,7 +49,7 @@ export default defineConfig({
           maxWorkers: waitingFiles,
           sequence: { groupOrder: 1 },
           include: [...integration, 'apps/*/test/**/*.test.ts'],
-          exclude: stories,
+          exclude: [...stories, ...long],
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
           testTimeout: 180_000,
@@ -68,7 +69,7 @@ export default defineConfig({
           hookTimeout: 180_000,
         },
       },
-      // The same platform over minutes: killed, restarted, frozen, cloned and built anew.
+      // The same platform over minutes: killed, restarted and frozen.
       {
         test: {
           name: 'stories',
@@ -79,6 +80,21 @@ export default defineConfig({
           globalSetup: './tests/setup/postgres.ts',
           pool: 'forks',
           testTimeout: 300_000,
+          hookTimeout: 180_000,
+        },
+      },
+      // What takes longer still: thousands of messages under kills, clones, packed packages, more seeds.
+      {
+        test: {
+          name: 'long',
+          server,
+          maxWorkers: waitingFiles,
+          sequence: { groupOrder: 3 },
+          env: { DROVER_TEST_TIER: 'long' },
+          include: [...long, 'tests/long/**/*.test.ts', 'tests/stories/*-ledger.test.ts'],
+          globalSetup: './tests/setup/postgres.ts',
+          pool: 'forks',
+          testTimeout: 900_000,
           hookTimeout: 180_000,
         },
       },

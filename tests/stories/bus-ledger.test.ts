@@ -5,8 +5,9 @@ import { startBusEmulator, type BusEmulator } from '@drover/trigger-sources/test
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { app, startRuntime, type Runtime } from '../support/functions.js';
+import { sized } from '../support/tier.js';
 
-const messages = 10_000;
+const messages = sized(2_000, 10_000);
 const sessions = 5;
 const perSession = 40;
 const batch = 250;
@@ -92,7 +93,7 @@ async function isEmpty(connectionString: string, path: string): Promise<boolean>
 }
 
 describe('Service Bus functions while everything is killed', () => {
-  it('run each of 10,000 messages, sessions in order, and every repeat is a counted redelivery', ({ annotate }) =>
+  it(`run each of ${messages} messages, sessions in order, and every repeat is a counted redelivery`, ({ annotate }) =>
     withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'ledger');
       const bus = new KillableBus(path.join(directory, 'bus'));

@@ -6,8 +6,9 @@ import { eventually, withScratchDirectory } from '@drover/testkit';
 import { startAzurite, startEventHubsEmulator, type EventHubsEmulator } from '@drover/trigger-sources/testing';
 import { describe, expect, it } from 'vitest';
 import { app, startRuntime, type LogLine, type Runtime } from '../support/functions.js';
+import { sized } from '../support/tier.js';
 
-const events = 10_000;
+const events = sized(2_000, 10_000);
 const perSend = 25;
 setMaxListeners(0, new AbortController().signal);
 
@@ -144,7 +145,7 @@ class World {
 }
 
 describe('an event hub function while everything is killed', () => {
-  it('runs each of 10,000 events, and every repeat is a redelivery or a handover that was logged', ({ annotate }) =>
+  it(`runs each of ${events} events, and every repeat is a redelivery or a handover that was logged`, ({ annotate }) =>
     withScratchDirectory(async (directory) => {
       const azurite = await startAzurite('all', ['--skipApiVersionCheck']);
       const world = new World(directory, azurite.connectionString);

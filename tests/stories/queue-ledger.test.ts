@@ -7,9 +7,10 @@ import { Child, eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
 import { app, startRuntime, type Runtime } from '../support/functions.js';
+import { sized } from '../support/tier.js';
 
 const program = path.join(root, 'packages/azure-emulators/dist/queues/testing/queue-service-process.js');
-const messages = 10_000;
+const messages = sized(2_000, 10_000);
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
@@ -70,7 +71,7 @@ async function sendAll(queue: StorageQueue): Promise<void> {
 }
 
 describe('a queue function while everything is killed', () => {
-  it('runs each of 10,000 messages, and every repeat is a counted redelivery', ({ annotate }) =>
+  it(`runs each of ${messages} messages, and every repeat is a counted redelivery`, ({ annotate }) =>
     withScratchDirectory(async (directory) => {
       const file = path.join(directory, 'ledger');
       const emulator = new KillableEmulator(path.join(directory, 'queues'));

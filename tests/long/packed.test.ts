@@ -12,7 +12,7 @@ import { plainEnvironment, processesOf } from '../support/platform.js';
 
 /** The commands that README.md gives for use outside the repository: pack, then install and start. */
 const [pack = '', start = ''] = commandBlocks('README.md', readFileSync(path.join(root, 'README.md'), 'utf8')).flatMap(
-  ({ mark, commands }) => (mark.kind === 'run by' && mark.file === 'tests/stories/packed.test.ts' ? [commands] : []),
+  ({ mark, commands }) => (mark.kind === 'run by' && mark.file === 'tests/long/packed.test.ts' ? [commands] : []),
 );
 
 describe('the packages outside the repository', () => {
