@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collectionTestSchema } from '../testing/index.js';
 import { getRecord } from './get-record.js';
 import { runOperations } from './run-operations.js';
-import { defineAll, TestCollections } from './write.test.fixture.js';
+import { defineAll, missingId, TestCollections } from './write.test.fixture.js';
 
 let server: Awaited<ReturnType<typeof createTestDatabase>>;
 let records: TestCollections;
@@ -65,6 +65,17 @@ describe.each(storageModes)('atomic operations in %s', (storageMode) => {
     const body = { 'atomic:operations': [update(first, 'x'), update(second, 'y', { version: 7 })] };
     const refused = records.callTenant(runOperations, storageMode, { body });
     expect((await refused).json.message).toContain(`The record ${second} has version 1, but the request expects 7.`);
+  });
+
+  it.each([
+    [{ op: 'add', data: { type: 'ordres', attributes: {} } }, '/data/type', 404, 'COLLECTION_UNKNOWN'],
+    [{ op: 'remove', ref: { type: 'ordres', id: missingId } }, '/ref/type', 404, 'COLLECTION_UNKNOWN'],
+    [{ op: 'add', data: { type: 'guards', attributes: {} } }, '/data/type', 403, 'RECORD_ACCESS_DENIED'],
+  ])('name the place of a collection that they cannot write: %j', async (operation, place, status, code) => {
+    const access = { mayRead: () => true, mayWrite: ({ name }: { name: string }) => name !== 'guards' };
+    const body = { 'atomic:operations': [{ op: 'add', data: { type: 'orders', attributes: {} } }, operation] };
+    const refused = await records.callTenant(runOperations, storageMode, { body, access });
+    expect(refused).toMatchObject({ status, json: { code }, pointer: `/atomic:operations/1${place}` });
   });
 
   it.each([

@@ -102,8 +102,7 @@ async function toBatches(
   const batches: Batch[] = [];
   for (const [index, operation] of operations.entries()) {
     const { op, ref } = operation;
-    const collection = await find(context.tenantId, operation.collection);
-    requireWrite(context, collection, apiSwitches[op], { parent: undefined });
+    const collection = await collectionOf(context, operation, find);
     const input = op === 'remove' ? undefined : readOperationInput(operation, collection, resolveLid);
     const known = ref.id ?? resolveLid(collection.name, ref.lid ?? '');
     if (op !== 'add' && known === undefined) throw unknownLid(operation);
@@ -117,6 +116,21 @@ async function toBatches(
     batch.expected.push(operation.expected);
   }
   return batches;
+}
+
+/** Finds the collection of an operation and asks for access to it; errors name the place of its "type". */
+async function collectionOf(
+  context: RecordContext,
+  operation: AtomicOperation,
+  find: OperationDependencies['find'],
+): Promise<CollectionModel> {
+  try {
+    const collection = await find(context.tenantId, operation.collection);
+    requireWrite(context, collection, apiSwitches[operation.op], { parent: undefined });
+    return collection;
+  } catch (error) {
+    throw isCodedError(error) && error.fault === 'caller' ? at(operation, error, operation.typeAt) : error;
+  }
 }
 
 /**
@@ -183,8 +197,8 @@ const located =
     }
   };
 
-function at(operation: AtomicOperation, error: CodedError): CodedError {
+function at(operation: AtomicOperation, error: CodedError, pointer = operation.at): CodedError {
   if (error.details['problems'] !== undefined) return error;
-  const details = { ...error.details, source: { pointer: operation.at } };
+  const details = { ...error.details, source: { pointer } };
   return new CodedError(error.code, error, error.message, details, error.cause);
 }

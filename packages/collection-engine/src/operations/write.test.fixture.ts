@@ -91,6 +91,8 @@ interface TestAnswer {
   readonly json: any;
   /** Code and source of every problem, or the code of the error. */
   readonly problems: readonly string[];
+  /** Place of an error that is no list of problems. */
+  readonly pointer?: string | undefined;
 }
 
 async function toTestAnswer(running: Promise<RecordAnswer>): Promise<TestAnswer> {
@@ -103,11 +105,12 @@ async function toTestAnswer(running: Promise<RecordAnswer>): Promise<TestAnswer>
       status?: number;
       code?: string;
       message: string;
-      details?: { problems?: { code: string; source: Record<string, string> }[] };
+      details?: { problems?: { code: string; source: Record<string, string> }[]; source?: { pointer?: string } };
     };
     if (status === undefined) throw error;
     const problems = details?.problems?.map((each) => `${each.code} ${Object.values(each.source).join()}`);
-    return { status, headers: {}, json: { code, message }, problems: problems ?? [code ?? ''] };
+    const pointer = details?.source?.pointer;
+    return { status, headers: {}, json: { code, message }, problems: problems ?? [code ?? ''], pointer };
   }
 }
 

@@ -15,6 +15,7 @@ describe('readAtomicOperations', () => {
         data: {},
         expected: 3,
         at: '/atomic:operations/0',
+        typeAt: '/atomic:operations/0/ref/type',
       },
     ]);
   });

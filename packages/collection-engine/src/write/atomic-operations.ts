@@ -16,6 +16,8 @@ export interface AtomicOperation {
   readonly expected: number | undefined;
   /** JSON pointer of the operation. */
   readonly at: string;
+  /** JSON pointer of the name of its collection. */
+  readonly typeAt: string;
 }
 
 const ops: readonly unknown[] = ['add', 'update', 'remove'];
@@ -52,10 +54,9 @@ function readOperation(value: unknown, at: string, problems: ProblemList): Atomi
   if (href !== undefined) problems.add(problem(`${at}/href`, '"href" is not supported. Name the record with "ref".'));
   const target = isJsonRecord(ref) ? ref : isJsonRecord(data) ? data : {};
   const { type, id, lid } = target;
-  if (typeof type !== 'string') {
-    const place = op === 'remove' ? `${at}/ref/type` : `${at}/data/type`;
-    problems.add(problem(place, 'The operation must name its collection as "type".'));
-  }
+  const isByRef = op === 'remove' || (isJsonRecord(ref) && typeof type === 'string');
+  const typeAt = isByRef ? `${at}/ref/type` : `${at}/data/type`;
+  if (typeof type !== 'string') problems.add(problem(typeAt, 'The operation must name its collection as "type".'));
   if (op !== 'add' && typeof id !== 'string' && typeof lid !== 'string') {
     problems.add(problem(`${at}/ref`, `${shown(op)} must name its record with "id" or "lid".`));
   }
@@ -66,6 +67,7 @@ function readOperation(value: unknown, at: string, problems: ProblemList): Atomi
     data,
     expected: readExpected(op, meta, `${at}/meta`, problems),
     at,
+    typeAt,
   };
 }
 
