@@ -39,7 +39,13 @@ function collectionClient(options: ClientOptions, name: string): CollectionClien
     delete: async (id, write_ = {}) => void (await write('DELETE', id, undefined, write_)),
     aggregate: async (query) => {
       const parameters = aggregateParameters(query);
-      return ((await send({ path: ['aggregate'], parameters })) as ListAnswer).data as never[];
+      const groups: unknown[] = [];
+      for (let page = 1; ; page += 1) {
+        const number = page === 1 ? {} : { 'page[number]': String(page) };
+        const answer = (await send({ path: ['aggregate'], parameters: { ...parameters, ...number } })) as ListAnswer;
+        groups.push(...answer.data);
+        if (query.size !== undefined || answer.meta?.hasMore !== true) return groups as never[];
+      }
     },
     restore: (id) => send({ method: 'POST', path: [id, 'restore'] }) as Promise<never>,
     async *history(id) {

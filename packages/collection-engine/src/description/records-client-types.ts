@@ -95,6 +95,7 @@ export interface AggregateQuery<
   readonly search?: string;
   readonly having?: { readonly [Name in keyof Values]?: Condition<number | string> };
   readonly sort?: readonly ((keyof Values & string) | Group | \`-\${(keyof Values & string) | Group}\`)[];
+  /** Most groups of the answer, for instance the ten largest with \`sort\`; all groups without it. */
   readonly size?: number;
   readonly deleted?: 'only' | 'with';
 }

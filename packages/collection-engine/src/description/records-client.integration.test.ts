@@ -51,6 +51,7 @@ export async function use(fetch: typeof globalThis.fetch): Promise<unknown[]> {
     sort: ['-revenue'],
   });
   const sums: (readonly [string | null | undefined, number | string | null])[] = rows.map(({ status, revenue }) => [status, revenue]);
+  const largest = await records.orders.aggregate({ values: { orders: 'count' }, group: ['status'], size: 1 });
   // @ts-expect-error no such value
   void rows.map(({ profit }) => profit);
   // @ts-expect-error no such field
@@ -67,7 +68,7 @@ export async function use(fetch: typeof globalThis.fetch): Promise<unknown[]> {
     changes.push([kind, position, after?.total].join());
     if (changes.length === 3) break;
   }
-  const more = [sums, restored.version, history, former.version, found.map(({ type, id }) => type + id), searched, changes, resets];
+  const more = [sums, largest.length, restored.version, history, former.version, found.map(({ type, id }) => type + id), searched, changes, resets];
   const failed = await records.customers.delete('gone').catch((error: unknown) => error);
   return [page.total, page.next, names, ids, children, parent, failed instanceof RecordsError && [failed.status, failed.message], more];
 }
@@ -106,7 +107,11 @@ function platform(requests: string[]): typeof fetch {
       { data: [{ children: [{ größe: 3 }], parent: null }] },
     ],
     'POST /api/customers': [200, {}],
-    'GET /api/orders/aggregate': [200, { data: [{ status: 'open', orders: 2, revenue: 12 }] }],
+    'GET /api/orders/aggregate': [200, { data: [{ status: 'open', orders: 2, revenue: 12 }], meta: { hasMore: true } }],
+    'GET /api/orders/aggregate?page%5Bnumber%5D=2': [
+      200,
+      { data: [{ status: 'paid', orders: 1, revenue: 3 }], meta: { hasMore: false } },
+    ],
     'POST /api/orders/o1/restore': [200, { id: 'o1', version: 6 }],
     'GET /api/orders/o1/versions': [
       200,
@@ -180,7 +185,20 @@ describe('recordsClient', () => {
         3,
         undefined,
         [404, 'It is gone.'],
-        [[['open', 12]], 6, [103, 2, 1], 7, ['orderso1'], 1, ['created,6,2', 'updated,9,', 'deleted,10,'], 1],
+        [
+          [
+            ['open', 12],
+            ['paid', 3],
+          ],
+          1,
+          6,
+          [103, 2, 1],
+          7,
+          ['orderso1'],
+          1,
+          ['created,6,2', 'updated,9,', 'deleted,10,'],
+          1,
+        ],
       ]);
       expect(requests.slice(0, 3)).toEqual([
         'POST /api/orders shape=flat k1 {"customer":"c1","tags":["a"],"place":{"latitude":1,"longitude":2},"placed-at":null}',
