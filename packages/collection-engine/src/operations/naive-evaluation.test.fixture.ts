@@ -35,13 +35,27 @@ function meets(world: RandomWorld, record: RandomRecord, filter: RandomFilter): 
         step === 'link'
           ? world.to.records.filter(({ id }) => id === record.values['link'])
           : world.from.records.filter(({ values }) => values['link'] === record.id);
-      return related.some((each) => compares(each, filter));
+      // Behind a relation a negative condition finds what `not` finds.
+      const opposite = oppositeOf(filter);
+      return opposite
+        ? !related.some((each) => compares(each, opposite))
+        : related.some((each) => compares(each, filter));
     }
   }
 }
 
+type RandomCondition = RandomFilter & { kind: 'condition' };
+
+function oppositeOf(condition: RandomCondition): RandomCondition | undefined {
+  if (condition.operator === 'neq') return { ...condition, operator: 'eq' };
+  if (condition.operator === 'nin') return { ...condition, operator: 'in' };
+  return condition.operator === 'isnull' && condition.values[0] === true
+    ? { ...condition, values: [false] }
+    : undefined;
+}
+
 /** The decision for one value; what is not true of no value is false. */
-function compares(record: RandomRecord, { field, operator, values }: RandomFilter & { kind: 'condition' }): boolean {
+function compares(record: RandomRecord, { field, operator, values }: RandomCondition): boolean {
   const stored = record.values[field.definition.name] ?? null;
   const value = field.kind === 'json' ? textAt(stored, ['a', 'b']) : stored;
   const [first = null, second = null] = values;

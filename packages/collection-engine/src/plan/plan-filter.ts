@@ -56,6 +56,9 @@ async function planCondition(
     checkDepth(planning, depth + 1);
     // The relation itself: `filter[lines][isnull]=true` finds records without lines.
     if (rest.length === 0) return anyRelated(relation, condition);
+    // A record without a related one meets no condition, so it meets the opposite of each.
+    const opposite = oppositeOf(condition);
+    if (opposite) return { kind: 'not', part: await planCondition(planning, collection, opposite, depth) };
     return { kind: 'related', relation, part: await planCondition(planning, relation.target, condition, depth + 1) };
   }
   if (operand)
@@ -65,6 +68,21 @@ async function planCondition(
       `"${name}" has no operator or field "${excerpt(rest.join('.'))}".${suggestion(rest[0] ?? '', filterOperators)}`,
     );
   throw await unknownField(planning, collection, name, parameter);
+}
+
+/**
+ * Returns the condition that a negative one is the opposite of; undefined for others. Behind a relation `neq` finds what `not` with `eq`
+ * finds: the records without a related one that equals the value, not those with one that differs.
+ */
+function oppositeOf(condition: FilterCondition): FilterCondition | undefined {
+  const { operator, values } = condition;
+  const [value] = values;
+  if (operator === 'nin') return { ...condition, operator: 'in' };
+  if (operator === 'neq' && value !== null) return { ...condition, operator: 'eq' };
+  // `toBoolean` refuses other values where the condition becomes SQL.
+  const isTrue = operator === 'isnull' && /^(?:true|1|)$/i.test(String(value ?? 'true'));
+  if (isTrue || (operator === 'eq' && value === null)) return { ...condition, operator: 'isnull', values: ['false'] };
+  return undefined;
 }
 
 function anyRelated(relation: Relation, { operator, values, parameter }: FilterCondition): PlannedFilter {
@@ -115,8 +133,11 @@ export function filterSql(planning: Planning, collection: PlannedCollection, fil
       if (parts.length === 0) return filter.kind === 'and' ? sql`true` : sql`false`;
       return sql`(${join(parts, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
     }
-    case 'not':
-      return sql`(${filterSql(planning, collection, filter.part, alias)}) is not true`;
+    case 'not': {
+      const part = filterSql(planning, collection, filter.part, alias);
+      // EXISTS is never null, and PostgreSQL makes an anti join of NOT EXISTS only.
+      return filter.part.kind === 'related' ? sql`not ${part}` : sql`(${part}) is not true`;
+    }
     case 'comparison':
       return comparisonSql(filter.comparison, alias);
     case 'related': {
