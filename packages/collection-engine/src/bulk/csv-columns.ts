@@ -1,5 +1,6 @@
 import { nearestName } from '@drover/service-kit';
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
+import { NumberLiteral, parseClientJson } from '../values/number-literal.js';
 import { importColumnUnknown } from './bulk-errors.js';
 import { errorsNote, lineNote } from './import-rows.js';
 import type { CsvColumn, ReadCell } from './read-csv.js';
@@ -50,10 +51,12 @@ const asText: ReadCell = (text) => text;
 
 const asNumber: ReadCell = (text) => {
   const value = Number(text);
-  // An integer beyond 2^53 stays text: as a number it would be another one.
-  const isExact = Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value);
-  return text.trim() !== '' && isExact ? value : text;
+  if (text.trim() === '' || !Number.isFinite(value)) return text;
+  // The field decides whether it needs digits that a double does not have.
+  return longNumber.test(text) ? new NumberLiteral(text.trim()) : value;
 };
+
+const longNumber = /^\s*-?[0-9][0-9.]{15,}\s*$/;
 
 const asBoolean: ReadCell = (text) => {
   const value = text.trim().toLowerCase();
@@ -62,7 +65,7 @@ const asBoolean: ReadCell = (text) => {
 
 const asJson: ReadCell = (text) => {
   try {
-    return JSON.parse(text) as unknown;
+    return parseClientJson(text);
   } catch {
     return text;
   }

@@ -1,4 +1,6 @@
 import { StringDecoder } from 'node:string_decoder';
+import { parseClientJson } from '../values/number-literal.js';
+import { isJsonRecord } from '../write/record-input.js';
 import { importUnreadable } from './bulk-errors.js';
 import { maxLineBytes, type ImportRow } from './import-rows.js';
 
@@ -32,11 +34,11 @@ function toRow(text: string, line: number): ImportRow {
   });
   let values: unknown;
   try {
-    values = JSON.parse(line === 1 ? text.replace(/^\uFEFF/, '') : text);
+    values = parseClientJson(line === 1 ? text.replace(/^\uFEFF/, '') : text);
   } catch (error) {
     return unreadable(`The line is not JSON: ${error instanceof Error ? error.message : String(error)}.`);
   }
-  if (typeof values !== 'object' || values === null || Array.isArray(values))
+  if (!isJsonRecord(values))
     return unreadable('The line is not a JSON object. Write one object with the attributes of a record per line.');
-  return { line, size: text.length, values: values as Record<string, unknown>, unreadable: undefined, source: text };
+  return { line, size: text.length, values, unreadable: undefined, source: text };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CollectionDefinition } from '@drover/contracts';
 import { compileCollection } from '../model/compile-collection.js';
+import { NumberLiteral } from '../values/number-literal.js';
 import { csvColumns } from './csv-columns.js';
 import type { ImportRow } from './import-rows.js';
 import { readCsv } from './read-csv.js';
@@ -43,7 +44,7 @@ describe('a CSV file', () => {
     for (const size of [1, 2, 3, 5, 8, 1_000]) {
       const rows = await csv(text, size);
       expect(rows.map(({ values }) => values)).toEqual([
-        { number: 'A "1"\nä', total: 12.5, count: '9007199254740993', paid: true, tags: ['a', 'b'] },
+        { number: 'A "1"\nä', total: 12.5, count: new NumberLiteral('9007199254740993'), paid: true, tags: ['a', 'b'] },
         {},
         { number: '', total: 'x', count: 1.5, paid: 'maybe', tags: '[' },
       ]);

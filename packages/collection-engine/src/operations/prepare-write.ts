@@ -9,6 +9,7 @@ import type { RecordContext } from '../request/record-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
 import { identifier, sql, type Sql } from '../sql/sql.js';
 import { tableOf } from '../storage/field-expression.js';
+import { parseClientJson } from '../values/number-literal.js';
 import { isDeeperThan } from '../write/body-depth.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { isOwnRow } from '../write/next-rows.js';
@@ -40,7 +41,7 @@ export function readBodyJson({ body }: Pick<RecordRequest, 'body'>): unknown {
   // Decoding would replace what is not UTF-8, and the record would have another value than the client has sent.
   if (!isUtf8(body)) throw unreadableBody('The body is not UTF-8. Encode the JSON document in UTF-8.');
   try {
-    return JSON.parse(body.toString('utf8'));
+    return parseClientJson(body.toString('utf8'));
   } catch (error) {
     const reason = error instanceof Error ? error.message : '';
     const isEmpty = body.length === 0;

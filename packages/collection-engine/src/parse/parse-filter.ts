@@ -1,5 +1,6 @@
 import type { RecordLimits } from '../request/record-context.js';
 import { limitExceeded } from '../request/request-errors.js';
+import { NumberLiteral, parseClientJson } from '../values/number-literal.js';
 import { listOperators, toGroup, toOperator, type FilterOperator } from './operators.js';
 import type { QueryParameter } from './query-parameters.js';
 import { excerpt, queryProblem } from './query-problem.js';
@@ -70,7 +71,7 @@ function addParameter(root: Branch, { keys, name, value }: QueryParameter): void
 function readJson({ name, value }: QueryParameter): Branch {
   let content: unknown;
   try {
-    content = JSON.parse(value);
+    content = parseClientJson(value);
   } catch {
     content = undefined;
   }
@@ -86,6 +87,16 @@ function readJson({ name, value }: QueryParameter): Branch {
 function toBranch(content: unknown, parameter: string, depth: number): Branch {
   if (depth > deepest) throw tooDeep(parameter);
   const branch = newBranch(parameter);
+  if (content instanceof NumberLiteral) {
+    if (!content.isExact)
+      throw queryProblem(
+        parameter,
+        'INVALID_VALUE',
+        `The number ${excerpt(content.text)} is one that a double cannot hold. Send it as a text.`,
+      );
+    branch.values.push(Number(content.text));
+    return branch;
+  }
   if (typeof content !== 'object' || content === null) {
     if (typeof content === 'string' && content.includes('\0'))
       throw queryProblem(parameter, 'INVALID_VALUE', 'A value contains the character NUL, which no stored text has.');

@@ -154,12 +154,14 @@ function documentSql({ operand, operator, values, name, x }: Given): Sql {
 /** The text of a query string may stand for a text or another JSON value; the definition can say which. */
 function itemContained(operand: Operand, value: unknown, x: Sql): Sql {
   const contains = (item: unknown): Sql => sql`${x} @> ${typed('jsonb', JSON.stringify([item]))}`;
+  // The text itself: as a number of JavaScript it could be another one.
+  const containsJson = (json: string): Sql => sql`${x} @> ${typed('jsonb', `[${json}]`)}`;
   if (typeof value !== 'string') return contains(value);
   const itemType = operand.field?.definition.constraints?.itemType;
   const isText = operand.field?.type === 'MULTI_PICKLIST' || itemType === 'string';
   const other = isText ? undefined : parseJson(value);
   if (other === undefined || typeof other === 'string') return contains(value);
-  return itemType === undefined ? sql`(${contains(value)} or ${contains(other)})` : contains(other);
+  return itemType === undefined ? sql`(${contains(value)} or ${containsJson(value)})` : containsJson(value);
 }
 
 function textListSql({ operand, operator, values, name, x }: Given): Sql {

@@ -2,6 +2,7 @@ import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { checksOf } from './constraint-checks.js';
 import type { FieldCipher } from './field-cipher.js';
 import { indexedBytes } from './indexed-bytes.js';
+import { roundLiterals } from './number-literal.js';
 import { decimalReader, readDouble, readInteger, readLong } from './number-values.js';
 import { multiPicklistReader, picklistReader, readArray, readGeolocation, readJson } from './structured-values.js';
 import {
@@ -60,9 +61,10 @@ export function fieldCodec(field: FieldModel, options: CodecOptions = {}): Field
   const { seal } = options;
   const read = options.holdsCurrencyCode ? both(readerOf(field), readCurrencyCode) : readerOf(field);
   const checks = checksOf(field, options.maxBytes);
+  const isExact = exactTypes.has(field.type);
   const parse = (value: unknown): StoredValue | ValueProblem => {
     if (value === null || value === undefined) return field.isRequired ? named(field, missing) : null;
-    const stored = read(value);
+    const stored = read(isExact ? value : roundLiterals(value));
     if (stored instanceof ValueProblem) return named(field, stored);
     for (const check of checks) {
       const problem = check(stored);
@@ -73,6 +75,9 @@ export function fieldCodec(field: FieldModel, options: CodecOptions = {}): Field
   return { field, defaultValue: defaultOf(field, parse), parse };
 }
 
+/** Types whose values keep all digits of a number. */
+const exactTypes: ReadonlySet<string> = new Set(['LONG', 'CURRENCY', 'PERCENT', 'JSON', 'ARRAY']);
+
 const missing = new ValueProblem('nullable', 'must have a value');
 
 /** A default was checked with the definition. */
@@ -82,8 +87,8 @@ function defaultOf({ definition }: FieldModel, parse: FieldCodec['parse']): Stor
   return stored instanceof ValueProblem ? null : stored;
 }
 
-const named = ({ name }: FieldModel, { constraint, message }: ValueProblem): ValueProblem =>
-  new ValueProblem(constraint, `Field "${name}" ${message}.`);
+const named = ({ name }: FieldModel, { constraint, message, path }: ValueProblem): ValueProblem =>
+  new ValueProblem(constraint, `Field "${name}" ${message}.`, path);
 
 const both =
   (first: ReadValue, second: ReadValue): ReadValue =>

@@ -1,3 +1,4 @@
+import { NumberLiteral } from './number-literal.js';
 import { mistyped, ValueProblem, type ReadValue } from './value-problem.js';
 
 export const readInteger: ReadValue = (value) => {
@@ -11,8 +12,9 @@ export const readInteger: ReadValue = (value) => {
 const digits = /^-?[0-9]{1,19}$/;
 const longLimit = 2n ** 63n;
 
-/** Accepts a decimal text too: a JSON number beyond 2^53 has lost digits before it arrives here. */
-export const readLong: ReadValue = (value) => {
+/** Accepts a decimal text too, for clients whose numbers are doubles. */
+export const readLong: ReadValue = (given) => {
+  const value = given instanceof NumberLiteral ? digitsOf(given) : given;
   if (typeof value === 'string' && digits.test(value)) {
     const exact = BigInt(value);
     const number = Number(exact);
@@ -22,6 +24,12 @@ export const readLong: ReadValue = (value) => {
   if (typeof value === 'number' && Number.isSafeInteger(value)) return value === 0 ? 0 : value;
   return mistyped('an integer of 64 bits; send one beyond ±9007199254740991 as a text', value);
 };
+
+/** Returns the double that a number equals, unless JavaScript counts in larger steps there; else its digits. */
+function digitsOf({ isExact, text }: NumberLiteral): number | string {
+  const value = Number(text);
+  return isExact && (Number.isSafeInteger(value) || !Number.isInteger(value)) ? value : text;
+}
 
 export const readDouble: ReadValue = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? (value === 0 ? 0 : value) : mistyped('a number', value);
@@ -35,7 +43,8 @@ export function decimalReader(precision: number, scale: number): ReadValue {
   const whole = precision - scale;
   const unit = 10 ** scale;
   const plainLimit = 10 ** (exactDigits - scale - 1);
-  return (value) => {
+  return (given) => {
+    const value = given instanceof NumberLiteral ? digitsOf(given) : given;
     // Most values: their decimals are known to be few without writing them out.
     if (typeof value === 'number' && Math.abs(value) < Math.min(plainLimit, 10 ** whole)) {
       if (Math.round(value * unit) / unit === value) return value + 0;

@@ -1,4 +1,5 @@
 import type { FieldConstraints } from '@drover/contracts';
+import { findInexact, roundLiterals } from './number-literal.js';
 import { mistyped, shown, ValueProblem, type ReadValue, type StoredValue } from './value-problem.js';
 
 /** Escapes that JSON.stringify writes for NUL and for half of a surrogate pair, which PostgreSQL refuses in JSONB. */
@@ -8,12 +9,21 @@ export const readJson: ReadValue = (value) => {
   const text = JSON.stringify(value);
   if (text === undefined) return mistyped('a JSON value', value);
   if (text.includes('\\u') && unstorable.test(text)) {
+    const inexact = findInexact(value);
+    if (inexact) return new ValueProblem('type', inexactMessage(inexact.text), inexact.path);
     return new ValueProblem('type', 'must contain Unicode texts without the character NUL');
   }
   return value as StoredValue; // JSON.stringify has accepted it
 };
 
-export const readArray: ReadValue = (value) => (Array.isArray(value) ? readJson(value) : mistyped('an array', value));
+const inexactMessage = (text: string): string =>
+  `has the number ${text.length > 60 ? `${text.slice(0, 59)}…` : text}, which a double cannot hold; send it as a text`;
+
+export const readArray: ReadValue = (value) => {
+  if (!Array.isArray(value)) return mistyped('an array', value);
+  const stored = readJson(value);
+  return stored instanceof ValueProblem ? stored : (roundLiterals(stored) as StoredValue);
+};
 
 /** Checks the number and the type of the items of an array. */
 export function arrayProblem(

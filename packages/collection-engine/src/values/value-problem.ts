@@ -18,10 +18,13 @@ export type ValueConstraint =
 export class ValueProblem {
   readonly constraint: ValueConstraint;
   readonly message: string;
+  /** Keys within the value of the field that lead to what is wrong. */
+  readonly path: readonly string[];
 
-  constructor(constraint: ValueConstraint, message: string) {
+  constructor(constraint: ValueConstraint, message: string, path: readonly string[] = []) {
     this.constraint = constraint;
     this.message = message;
+    this.path = path;
   }
 }
 

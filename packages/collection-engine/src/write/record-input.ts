@@ -1,5 +1,6 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { ProblemList, type RecordProblem } from '../model/record-problem.js';
+import { NumberLiteral } from '../values/number-literal.js';
 import { recordBodyInvalid } from './write-errors.js';
 
 /** A record as the client wrote it: from a JSON:API resource or a plain object. */
@@ -206,10 +207,16 @@ const problem = (pointer: string, detail: string): RecordProblem => ({
 });
 
 export function isJsonRecord(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
 }
 
 export const escapePointer = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
 
 const nameOf = (value: unknown): string =>
-  value === undefined ? 'nothing' : value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`;
+  value === undefined
+    ? 'nothing'
+    : value === null
+      ? 'null'
+      : Array.isArray(value)
+        ? 'an array'
+        : `a ${value instanceof NumberLiteral ? 'number' : typeof value}`;

@@ -4,7 +4,7 @@ import { reservedFieldNames, type CollectionModel, type FieldModel } from '../mo
 import type { ProblemList, RecordProblem } from '../model/record-problem.js';
 import type { FieldCodec } from '../values/field-codec.js';
 import { ValueProblem, type StoredValue } from '../values/value-problem.js';
-import type { RecordInput } from './record-input.js';
+import { escapePointer, type RecordInput } from './record-input.js';
 
 /**
  * How a record of the request becomes stored values:
@@ -40,7 +40,7 @@ export function toStoredValues(
     }
     const stored = codec.field.traits.isWritable ? codec.parse(value) : readOnly(name);
     if (!(stored instanceof ValueProblem)) values[codec.field.column] = stored;
-    else problems.add({ code: stored.constraint, detail: stored.message, source: { pointer: input.pointer(name) } });
+    else problems.add(toProblem(stored, input.pointer(name)));
   }
   if (mode === 'merge') return values;
   const to = { input, mode, values, problems };
@@ -61,6 +61,12 @@ export function toStoredValues(
   }
   return values;
 }
+
+const toProblem = ({ constraint, message, path }: ValueProblem, pointer: string): RecordProblem => ({
+  code: constraint,
+  detail: message,
+  source: { pointer: [pointer, ...path.map(escapePointer)].join('/') },
+});
 
 function addAbsent(
   { field, defaultValue }: Pick<FieldCodec, 'field' | 'defaultValue'>,
