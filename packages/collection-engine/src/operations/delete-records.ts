@@ -105,7 +105,8 @@ export async function removeRecords(
   return isAlone || within ? runStatement(dependencies.database, run, within) : dependencies.database.transaction(run);
 }
 
-function requireCascadeAccess({ access }: RecordContext, cascade: Cascade): void {
+/** Throws unless the caller may write all records that a deletion, or a restoration, changes. */
+export function requireCascadeAccess({ access }: RecordContext, cascade: Cascade): void {
   for (const { collection, effect } of [...cascade.values()].flat()) {
     if (effect !== 'refuse' && !access.mayWrite(collection)) {
       throw recordAccessDenied({ collection: collection.name, right: 'write' });
@@ -155,20 +156,21 @@ class RemovalRun {
     return rows.length;
   }
 
-  async #follow(target: Queryable, { name }: CollectionModel, ids: readonly string[]): Promise<void> {
+  async #follow(target: Queryable, { name, isSoftDelete }: CollectionModel, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return;
-    for (const referring of this.#cascade.get(name) ?? []) await this.#reach(target, referring, ids);
+    for (const referring of this.#cascade.get(name) ?? []) await this.#reach(target, referring, ids, isSoftDelete);
   }
 
   async #reach(
     target: Queryable,
     { collection, field, effect }: ReferringField,
     ids: readonly string[],
+    isHidden: boolean,
   ): Promise<void> {
     const limit = effect === 'refuse' ? 0 : this.#remaining;
     const statement =
       effect === 'clear'
-        ? clearStatement(collection, field)
+        ? clearStatement(collection, field, { isHidden })
         : removeStatement(collection, referringBy(collection, field), { isConditional: false });
     const rows = await this.#run(target, statement, { ids, limit });
     if (effect === 'refuse' && rows.length > 0) {

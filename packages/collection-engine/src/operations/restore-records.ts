@@ -2,23 +2,17 @@ import type { Queryable } from '@drover/database';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
-import { recordAccessDenied, recordNotFound } from '../request/request-errors.js';
+import { recordNotFound } from '../request/request-errors.js';
 import type { Sql } from '../sql/sql.js';
 import { findCascade, type Cascade } from '../write/cascade.js';
 import { storedFields } from '../write/stored-record-json.js';
-import { danglingQuery, restoreStatement, type RestoredRow } from '../write/restore-statement.js';
+import { revealStatement } from '../write/hidden-references.js';
+import { restoreStatement, type RestoredRow } from '../write/restore-statement.js';
 import { namedViolation } from '../write/save-problems.js';
 import type { CheckedReference, SavedRow } from '../write/save-statement.js';
 import { runSlots, type SlotValues } from '../write/statement-slots.js';
 import { versionInput } from '../write/version-rows.js';
-import {
-  historyOff,
-  recordInvalid,
-  softDeleteOff,
-  staleWrite,
-  tooManyAffected,
-  versionUnknown,
-} from '../write/write-errors.js';
+import { historyOff, softDeleteOff, staleWrite, tooManyAffected, versionUnknown } from '../write/write-errors.js';
 import {
   expectedVersion,
   isAnswerMinimal,
@@ -27,6 +21,8 @@ import {
   requireWrite,
   writeQuery,
 } from './prepare-write.js';
+import { checkRestoredReferences, checkRestoredValues } from './check-restored.js';
+import { requireCascadeAccess } from './delete-records.js';
 import { recordView } from './record-view.js';
 import { versionOfPath } from './record-versions.js';
 import { toSaveAnswer } from './save-answer.js';
@@ -40,11 +36,7 @@ export const restoreRecord: RecordOperation = async (context, collection, reques
   const id = requireId(request, collection);
   const isMinimal = isAnswerMinimal(context, collection, request);
   const cascade = await findCascade(collection, dependencies.findReferrers);
-  for (const { collection: child, effect } of [...cascade.values()].flat()) {
-    if (effect === 'delete' && !context.access.mayWrite(child)) {
-      throw recordAccessDenied({ collection: child.name, right: 'write' });
-    }
-  }
+  requireCascadeAccess(context, cascade);
   // Found before the transaction, which would otherwise wait for a second connection while it holds one.
   const fields = storedFields(collection).filter(({ traits }) => traits.kind === 'reference');
   const restored = {
@@ -90,43 +82,23 @@ class Restoration {
     if (!row) throw recordNotFound({ collection: collection.name, id });
     const version = row.version - 1;
     if (expected !== undefined && expected !== version) throw staleWrite({ id, expected, version });
-    await this.#checkReferences(tx, restored);
+    await checkRestoredReferences(this.#context, tx, restored, this.#dependencies);
+    await checkRestoredValues(this.#context, tx, { collection, ids: [id] }, this.#dependencies);
     await this.#follow(tx, collection, [id], row.deleted_at);
     const record = row.record === null ? null : this.#dependencies.cipher.openAll(this.#context.tenantId, row.record);
     return [{ index: 0, id, version: row.version, is_new: false, record, problem: null, subject: null }];
   }
 
-  /** What the record refers to may have been deleted since. */
-  async #checkReferences(tx: Queryable, { collection, id, references }: RestoredRecord): Promise<void> {
-    if (references.length === 0) return;
-    const dangling = await runSlots<{ field: string; value: string }>(
-      this.#dependencies.statements,
-      tx,
-      danglingQuery(collection, references),
-      { tenant: this.#context.tenantId, id },
-    );
-    if (dangling.length === 0) return;
-    throw recordInvalid({
-      problems: dangling.map(({ field, value }) => ({
-        code: 'reference',
-        detail: `The deleted record refers with "${field}" to ${value}, which does not exist any more. Restore that record first.`,
-        source: { pointer: `/data/attributes/${field}` },
-      })),
-    });
-  }
-
-  /** Details that the same deletion has marked have the same time of deletion. */
+  /** Details that the same deletion has marked have the same time of deletion; lookups refer to the records again. */
   async #follow(tx: Queryable, { name }: CollectionModel, ids: readonly string[], deletedAt: string): Promise<void> {
     for (const { collection, field, effect } of this.#cascade.get(name) ?? []) {
+      if (effect === 'clear') await this.#run(tx, collection, revealStatement(collection, field), { ids });
       if (effect !== 'delete' || !collection.isSoftDelete) continue;
       const rows = await this.#run(tx, collection, restoreStatement(collection, { by: field }), { ids, at: deletedAt });
-      if (rows.length > 0)
-        await this.#follow(
-          tx,
-          collection,
-          rows.map(({ id }) => id),
-          deletedAt,
-        );
+      if (rows.length === 0) continue;
+      const details = rows.map(({ id }) => id);
+      await checkRestoredValues(this.#context, tx, { collection, ids: details }, this.#dependencies);
+      await this.#follow(tx, collection, details, deletedAt);
     }
   }
 
@@ -181,7 +153,12 @@ export const restoreRecordVersion: RecordOperation = async (context, collection,
     source: versionInput(collection, fields),
     filling: { ...planned.plan.filling, at: String(version), version: expectedVersion(request) ?? null },
   };
-  const rows = openSavedRecords(await runSave(context, { ...planned, plan }, dependencies), context, dependencies);
-  if (rows.length === 0) throw versionUnknown({ id, version });
+  const saved = await dependencies.database.transaction(async (tx) => {
+    const written = await runSave(context, { ...planned, plan }, dependencies, tx);
+    await checkRestoredValues(context, tx, { collection, ids: [id] }, dependencies);
+    return written;
+  });
+  if (saved.length === 0) throw versionUnknown({ id, version });
+  const rows = openSavedRecords(saved, context, dependencies);
   return toSaveAnswer(rows, { collection, shape: context.shape, isArray: false, isMinimal, mayCreate: false });
 };

@@ -184,5 +184,19 @@ export const collectionMigrations: Migrations = {
         -- The picklist that gets another definition when the changes of the set become current.
         alter table drover.collection_change_sets add picklist jsonb`,
     },
+    {
+      name: 'references to deleted records',
+      sql: `
+        -- What an optional lookup referred to when that record was marked as deleted; its column is null meanwhile.
+        create table drover.hidden_references (
+          collection_id uuid not null references drover.collections on delete cascade,
+          record_id uuid not null,
+          -- Column, or key of the JSONB document, of the lookup.
+          column_name text collate "C" not null,
+          target_id uuid not null,
+          primary key (collection_id, record_id, column_name)
+        );
+        create index hidden_references_by_target on drover.hidden_references (target_id)`,
+    },
   ],
 };

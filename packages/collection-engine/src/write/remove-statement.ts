@@ -1,7 +1,8 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
-import { anyId, constant, identifier, join, sql, type Sql } from '../sql/sql.js';
+import { anyId, constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
+import { forgottenOfRemoved, hiddenRows } from './hidden-references.js';
 import { isOwnRow } from './next-rows.js';
 import { slot } from './statement-slots.js';
 
@@ -57,22 +58,32 @@ export function removeStatement(
     sql`target as materialized (${lockedForChange(collection, sql`${which(row)} and ${row}.deleted_at is null`)})`,
     sql`written as (${removal})`,
     ...eventRows(collection, sql`'deleted'`),
+    ...(collection.isSoftDelete ? [] : forgottenOfRemoved(collection)),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result}`;
 }
 
-/** Returns the statement that sets a reference to null in the records that refer to one of the ids of the slot `ids`. */
-export function clearStatement(collection: CollectionModel, field: FieldModel): Sql {
+/**
+ * Returns the statement that sets a reference to null in the records that refer to one of the ids of the slot `ids`. With `isHidden` they
+ * can be restored, and the reference with them; a record that refers to itself keeps that, since it comes back together with it.
+ */
+export function clearStatement(
+  collection: CollectionModel,
+  field: FieldModel,
+  { isHidden }: { readonly isHidden: boolean },
+): Sql {
+  const isOther = isHidden ? sql` and ${fieldExpression(collection, field, row)} <> ${row}.id` : empty;
   const cleared =
     collection.storageMode === 'JSONB'
       ? sql`data = ${row}.data - ${constant(field.column)}`
       : sql`${identifier(field.column)} = null`;
   const parts = [
-    sql`target as materialized (${lockedForChange(collection, referringBy(collection, field)(row))})`,
+    sql`target as materialized (${lockedForChange(collection, sql`${referringBy(collection, field)(row)}${isOther}`)})`,
     sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = now(), updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
       where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit}
       returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after)`,
+    ...(isHidden ? [hiddenRows(collection, field)] : []),
     ...eventRows(collection, sql`'updated'`),
   ];
   return sql`with ${join(parts, sql`,\n`)}\n${result}`;

@@ -2,6 +2,7 @@ import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
+import { forgottenOfSaved } from './hidden-references.js';
 import { inputColumns, inputFromColumns, inputRows, isByColumn } from './input-rows.js';
 import { beforeColumn, createdRows, isOwnRow, tableColumns, updatedRows } from './next-rows.js';
 import { slot } from './statement-slots.js';
@@ -87,6 +88,7 @@ export function saveStatement(shape: SaveShape): Sql {
     ...shape.references.map(lockedReference(shape)),
     ...(problems.length === 0 ? [] : [sql`problems as materialized (${join(problems, sql` union all `)})`]),
     ...writes(shape, isFine),
+    ...(kind === 'create' ? [] : forgottenOfSaved(collection, shape.fields, isFine)),
     ...eventRows(collection, eventKind(shape)),
     ...(shape.isSilent ? [] : [sql`answered as (${answeredRows(shape)})`]),
     ...(shape.isIdempotent ? [shape.isSilent ? rememberedSilence : rememberedAnswer, forgottenAnswers] : []),
