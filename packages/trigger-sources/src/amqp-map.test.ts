@@ -25,6 +25,11 @@ describe('readAmqpMap', () => {
     expect(await readAmqpMap(encoded(types.wrap_map({})))).toEqual({});
   });
 
+  it('reads booleans in both of their encodings', async () => {
+    const bytes = Buffer.from([0xc1, 15, 6, 0xa1, 1, 0x61, 0x56, 1, 0xa1, 1, 0x62, 0x56, 0, 0xa1, 1, 0x63, 0x41]);
+    expect(await readAmqpMap(bytes)).toEqual({ a: true, b: false, c: true });
+  });
+
   it.each([
     ['a list', encoded(types.wrap_list([1])), 'it is not a map'],
     ['text', encoded(types.wrap_string('x')), 'it is not a map'],

@@ -79,6 +79,9 @@ export class AmqpReader {
       case 0x42:
         this.at += 1;
         return code === 0x41;
+      case 0x56: // a boolean too, in two bytes; rhea reads it as a number
+        this.at += 1;
+        return this.byte() !== 0;
       case 0x45:
       case 0xc0:
       case 0xd0:

@@ -19,6 +19,13 @@ function encode(message: object): Buffer {
 /** What rhea makes of the same bytes. */
 const byRhea = (bytes: Buffer) => toHubEvent(codec.decode(bytes) as unknown as Message);
 
+describe('an event read from bytes', () => {
+  it('has booleans that a client wrote in two bytes', () => {
+    const properties = Buffer.from([0x00, 0x53, 0x74, 0xc1, 11, 4, 0xa1, 1, 0x61, 0x56, 1, 0xa1, 1, 0x62, 0x56, 0]);
+    expect(readHubEvent(Buffer.concat([encode({}), properties]))?.properties).toEqual({ a: true, b: false });
+  });
+});
+
 describe('an event read from bytes is the one that rhea decodes', () => {
   it.each<[string, object]>([
     ['only its position', {}],
