@@ -1,11 +1,15 @@
 import type { Socket } from 'node:net';
-import type { AmqpError, AmqpClient } from './amqp-service.js';
+import { amqpConditions, type AmqpError, type AmqpClient } from './amqp-service.js';
 import { ConsumerLinkEnd } from './consumer-link-end.js';
+import { readBooleans } from './booleans.js';
 import { DispositionBatch } from './disposition-batch.js';
 import { OutgoingSession } from './outgoing-session.js';
+import { attachLink } from './link-names.js';
 import { OutputBuffer } from './output-buffer.js';
 import { ProducerLinkEnd, type ProducerLimits } from './producer-link-end.js';
+import { completeFrame } from './whole-frames.js';
 import {
+  type AttachFields,
   type DispositionFields,
   type FlowFields,
   type RheaConnection,
@@ -14,6 +18,7 @@ import {
   type RheaLink,
   type RheaSession,
   rheaConnectionOptions,
+  rheaError,
   type TransferFields,
 } from './rhea-endpoints.js';
 
@@ -114,7 +119,7 @@ export class AmqpConnection implements AmqpClient {
   async close(error: AmqpError, deadlineMs: number): Promise<void> {
     if (this.#closed) return;
     const gone = new Promise<void>((resolve) => this.#socket.once('close', () => resolve()));
-    this.#rhea.close({ ...error });
+    this.#rhea.close(rheaError(error));
     const timer = setTimeout(() => this.#socket.destroy(), deadlineMs);
     await gone;
     clearTimeout(timer);
@@ -136,8 +141,17 @@ export class AmqpConnection implements AmqpClient {
         this.#socket.destroy();
       }
     };
+    const writeFrame = rhea._write_frame.bind(rhea);
+    rhea._write_frame = (channel, performative, payload) => {
+      if (performative) completeFrame(performative);
+      writeFrame(channel, performative, payload);
+    };
     const on = { attach: rhea.on_attach.bind(rhea), detach: rhea.on_detach.bind(rhea), end: rhea.on_end.bind(rhea) };
-    const known = (frame: RheaFrame<unknown>): RheaSession | undefined => rhea.remote_channel_map[frame.channel];
+    // Every frame is looked up before its fields are read.
+    const known = (frame: RheaFrame<unknown>): RheaSession | undefined => {
+      readBooleans(frame.performative.value);
+      return rhea.remote_channel_map[frame.channel];
+    };
     rhea.on_transfer = (frame) => this.#onTransfer(known(frame), frame);
     rhea.on_flow = (frame) => this.#onFlow(known(frame), frame.performative);
     rhea.on_disposition = (frame) => this.#onDisposition(known(frame), frame.performative);
@@ -151,8 +165,21 @@ export class AmqpConnection implements AmqpClient {
       on.end(frame);
     };
     rhea.on_attach = (frame) => {
-      if (known(frame)) on.attach(frame);
+      const session = known(frame);
+      if (!session) return;
+      this.#stealLink(session, frame.performative);
+      attachLink(session, frame, on.attach);
     };
+  }
+
+  /** A link that is attached again while it is open is taken over, as the specification wants: one link per name and direction. */
+  #stealLink(session: RheaSession, { name, role }: AttachFields): void {
+    const ends = role ? this.#consumers : this.#producers;
+    for (const [link, end] of ends) {
+      if (link.session !== session || link.name !== name) continue;
+      ends.delete(link);
+      end.close({ condition: amqpConditions.linkStolen, description: `The link '${name}' was attached again.` });
+    }
   }
 
   #onTransfer(session: RheaSession | undefined, frame: RheaFrame<TransferFields>): void {

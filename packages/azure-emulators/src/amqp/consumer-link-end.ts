@@ -27,7 +27,7 @@ export class ConsumerLinkEnd extends LinkEnd implements ConsumerLink {
   readonly #out: OutputBuffer;
 
   constructor(link: RheaLink, connection: AmqpClient, session: OutgoingSession, out: OutputBuffer) {
-    super(link, connection, link.remote.attach.source?.address ?? '');
+    super(link, connection, link.remote.attach.source);
     this.#session = session;
     this.#out = out;
     this.presettled = link.remote.attach.snd_settle_mode === 1;

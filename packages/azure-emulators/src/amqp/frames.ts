@@ -1,6 +1,7 @@
 import rhea, { type Typed } from 'rhea';
 import type { AmqpError, DeliveryOutcome } from './amqp-service.js';
 import type { OutputBuffer } from './output-buffer.js';
+import { rheaError } from './rhea-endpoints.js';
 import { encodeValue, plainValue } from './values.js';
 
 /** Frames of the hot path, written by hand: rhea's general encoder takes several times as long per transfer. */
@@ -17,8 +18,10 @@ export interface TransferFrame {
   readonly more: boolean;
 }
 
-/** Frame header, descriptor and list header, then handle 5, id 5, tag 2, format 1, settled 1, more 1. */
-const transferHeadBytes = 8 + 3 + 3 + 5 + 5 + 2 + 1 + 1 + 1;
+/** rcv-settle-mode, state, resume, aborted and batchable: written although they have defaults, see `completeFrame`. */
+const transferTail = Buffer.from([0x40, 0x40, 0x42, 0x42, 0x42]);
+/** Frame header, descriptor and list header, then handle 5, id 5, tag 2, format 1, settled 1, more 1 and the tail. */
+const transferHeadBytes = 8 + 3 + 3 + 5 + 5 + 2 + 1 + 1 + 1 + transferTail.length;
 /** Larger payloads are handed to the socket as they are. */
 const copyBelowBytes = 8 * 1024;
 
@@ -48,7 +51,7 @@ export function writeTransfer(out: OutputBuffer, channel: number, frame: Transfe
   target[at + 10] = 0x14;
   target[at + 11] = 0xc0;
   target[at + 12] = headBytes - 13;
-  target[at + 13] = 6;
+  target[at + 13] = 11;
   target[at + 14] = 0x70;
   target.writeUInt32BE(frame.handle, at + 15);
   target[at + 19] = 0x70;
@@ -62,6 +65,7 @@ export function writeTransfer(out: OutputBuffer, channel: number, frame: Transfe
   target[at + 1] = frame.settled ? 0x41 : 0x42;
   target[at + 2] = frame.more ? 0x41 : 0x42;
   at += 3;
+  at += transferTail.copy(target, at);
   for (const part of Buffer.isBuffer(payload) ? [payload] : payload) {
     if (small) at += part.copy(target, at);
     else out.append(part);
@@ -80,7 +84,7 @@ export function writeDisposition(
   },
 ): void {
   const { state } = disposition;
-  const fieldBytes = 1 + 5 + 5 + 1 + state.length;
+  const fieldBytes = 1 + 5 + 5 + 1 + state.length + 1;
   const bytes = 8 + 3 + 9 + fieldBytes;
   const frame = Buffer.allocUnsafe(bytes);
   frame.writeUInt32BE(bytes, 0);
@@ -90,7 +94,7 @@ export function writeDisposition(
   frame[10] = 0x15;
   frame[11] = 0xd0;
   frame.writeUInt32BE(fieldBytes + 4, 12);
-  frame.writeUInt32BE(5, 16);
+  frame.writeUInt32BE(6, 16);
   frame[20] = disposition.asReceiver ? 0x41 : 0x42;
   frame[21] = 0x70;
   frame.writeUInt32BE(disposition.first, 22);
@@ -98,6 +102,7 @@ export function writeDisposition(
   frame.writeUInt32BE(disposition.last, 27);
   frame[31] = 0x41; // settled
   state.copy(frame, 32);
+  frame[bytes - 1] = 0x42; // batchable
   out.append(frame);
 }
 
@@ -121,7 +126,9 @@ export function encodeOutcome(outcome: DeliveryOutcome): Buffer {
     case 'released':
       return releasedState;
     case 'rejected':
-      return outcome.error ? encodeValue(outcomes.rejected({ error: outcome.error }).described()) : rejectedState;
+      return outcome.error
+        ? encodeValue(outcomes.rejected({ error: rheaError(outcome.error) }).described())
+        : rejectedState;
     case 'modified':
       return encodeValue(
         outcomes

@@ -1,5 +1,6 @@
 import { type AmqpClient, amqpConditions, type AmqpError, type AttachReply } from './amqp-service.js';
-import type { RheaLink } from './rhea-endpoints.js';
+import { nodePath } from './link-address.js';
+import { rheaError, type RheaLink } from './rhea-endpoints.js';
 
 /**
  * The server's end of a link, from the client's attach on.
@@ -16,12 +17,13 @@ export abstract class LinkEnd {
   #phase: 'attaching' | 'open' | 'closed' = 'attaching';
   protected readonly link: RheaLink;
   readonly connection: AmqpClient;
+  /** Path of the node: see `nodePath`. */
   readonly address: string;
 
-  constructor(link: RheaLink, connection: AmqpClient, address: string) {
+  constructor(link: RheaLink, connection: AmqpClient, terminus: { readonly address?: string | null } | null) {
     this.link = link;
     this.connection = connection;
-    this.address = address;
+    this.address = nodePath(terminus?.address ?? '');
     this.name = link.name;
     const { properties, desired_capabilities } = link.remote.attach;
     this.properties = properties ?? {};
@@ -39,7 +41,7 @@ export abstract class LinkEnd {
     if (!this.leaveAttaching()) return;
     this.#phase = 'closed';
     this.link.attach();
-    this.link.close({ ...error });
+    this.link.close(rheaError(error));
   }
 
   close(error?: AmqpError): void {
@@ -51,7 +53,7 @@ export abstract class LinkEnd {
     }
     if (this.#phase === 'closed') return;
     this.#phase = 'closed';
-    this.link.close(error && { ...error });
+    this.link.close(error && rheaError(error));
     this.onGone();
   }
 

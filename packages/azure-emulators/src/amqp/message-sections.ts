@@ -62,17 +62,16 @@ const outline = new Int32Array(2 * sectionCount);
 
 /**
  * Finds the sections of a message and writes them to `outline`, which the next call overwrites: no slice for what a caller
- * does not look at (storing batches of 500 small events in a hub: 1.5 → 1.1 µs of CPU per event).
+ * does not look at. Returns false when the sections are not in order (storing batches of 500 small events in a hub: 1.5 → 1.1 µs of CPU per event).
  */
-function outlineMessage(encoded: Buffer): void {
+function outlineMessage(encoded: Buffer): boolean {
   outline.fill(encoded.length);
   let last = 0;
   for (let at = 0; at < encoded.length; ) {
     const value = sectionValue(encoded, at);
     const code = sectionCode(encoded, at, value);
-    if (code < last || (code === last && code < 0x75)) {
-      throw new MalformedMessage(`section 0x${code.toString(16)} stands twice or out of order`);
-    }
+    if (code < last) return false;
+    if (code === last && code < 0x75) throw new MalformedMessage(`section 0x${code.toString(16)} stands twice`);
     const end = valueEnd(encoded, value);
     const slot = 2 * (code - 0x70);
     if (code !== last) outline[slot] = at;
@@ -80,6 +79,25 @@ function outlineMessage(encoded: Buffer): void {
     last = code;
     at = end;
   }
+  return true;
+}
+
+/**
+ * Finds the sections of a message. Returns the message that `outline` is about: with its sections in the order of the
+ * specification, which everything that stores and sends them relies on. Some clients write them in another one.
+ */
+function outlineOrdered(encoded: Buffer): Buffer {
+  if (outlineMessage(encoded)) return encoded;
+  const sections: { readonly code: number; readonly bytes: Buffer }[] = [];
+  for (let at = 0; at < encoded.length; ) {
+    const value = sectionValue(encoded, at);
+    const end = valueEnd(encoded, value);
+    sections.push({ code: sectionCode(encoded, at, value), bytes: encoded.subarray(at, end) });
+    at = end;
+  }
+  const ordered = Buffer.concat(sections.toSorted((one, other) => one.code - other.code).map(({ bytes }) => bytes));
+  outlineMessage(ordered);
+  return ordered;
 }
 
 function outlined(encoded: Buffer, code: number): Buffer | undefined {
@@ -95,9 +113,35 @@ function startFrom(encoded: Buffer, code: number): number {
   return start;
 }
 
+/**
+ * Writes the booleans of application properties in one byte (0x41, 0x42) where a client wrote two (0x56), as the cloud service does:
+ * rhea, and so the SDK for JavaScript, reads the longer form as a number. Returns undefined if there is nothing to change.
+ */
+function shortBooleans(encoded: Buffer): Buffer | undefined {
+  const section = outlined(encoded, 0x74);
+  if (!section?.includes(0x56)) return undefined;
+  const items = compoundItems(section, valueEnd(section, 1));
+  if (!items?.some((item) => item[0] === 0x56)) return undefined;
+  const changed = items.map((item) => (item[0] === 0x56 ? Buffer.from([item[1] === 0 ? 0x42 : 0x41]) : item));
+  const at = outline[2 * (0x74 - 0x70)] ?? 0;
+  return Buffer.concat([
+    encoded.subarray(0, at),
+    encodeCompound(0x74, 'map', changed),
+    encoded.subarray(at + section.length),
+  ]);
+}
+
+/** Finds the sections of a message for storing it: see `outlineOrdered` and `shortBooleans`. */
+function outlineStored(message: Buffer): Buffer {
+  const ordered = outlineOrdered(message);
+  const changed = shortBooleans(ordered);
+  if (changed) outlineMessage(changed);
+  return changed ?? ordered;
+}
+
 /** Cuts an encoded message into sections. Throws `MalformedMessage` for anything else. */
-export function splitMessage(encoded: Buffer): MessageSections {
-  outlineMessage(encoded);
+export function splitMessage(message: Buffer): MessageSections {
+  const encoded = outlineStored(message);
   return {
     header: outlined(encoded, 0x70),
     deliveryAnnotations: outlined(encoded, 0x71),
@@ -110,8 +154,8 @@ export function splitMessage(encoded: Buffer): MessageSections {
 }
 
 /** Cuts off what a service replaces: like `splitMessage`, with fewer slices. */
-export function splitAnnotations(encoded: Buffer): Pick<MessageSections, 'messageAnnotations' | 'bare'> {
-  outlineMessage(encoded);
+export function splitAnnotations(message: Buffer): Pick<MessageSections, 'messageAnnotations' | 'bare'> {
+  const encoded = outlineStored(message);
   return {
     messageAnnotations: outlined(encoded, 0x72),
     bare: encoded.subarray(startFrom(encoded, 0x73)),

@@ -36,7 +36,7 @@ export class ProducerLinkEnd extends LinkEnd implements ProducerLink {
   readonly #limits: ProducerLimits;
 
   constructor(link: RheaLink, connection: AmqpClient, dispositions: DispositionBatch, limits: ProducerLimits) {
-    super(link, connection, link.remote.attach.target?.address ?? '');
+    super(link, connection, link.remote.attach.target);
     this.#dispositions = dispositions;
     this.#limits = limits;
     this.#maxMessageBytes = limits.maxMessageBytes;

@@ -1,22 +1,14 @@
-import rhea from 'rhea';
 import type { AmqpConnection } from './amqp-connection.js';
 import type { IncomingDelivery, ManagementReply, ManagementRequest } from './amqp-service.js';
 import type { ConsumerLinkEnd } from './consumer-link-end.js';
 import { internalError } from './link-end.js';
 import type { ProducerLinkEnd } from './producer-link-end.js';
-import { amqpValue } from './values.js';
+import { decodeRequest, encodeReply, type RequestMessage } from './request-message.js';
 
 export type AnswerRequest = (
   request: ManagementRequest,
   connection: AmqpConnection,
 ) => ManagementReply | Promise<ManagementReply>;
-
-interface RequestMessage {
-  readonly message_id?: unknown;
-  readonly reply_to?: string;
-  readonly application_properties?: Record<string, unknown>;
-  readonly body?: unknown;
-}
 
 /** Replies that wait for credit; a client that asks without ever granting credit loses the oldest. */
 const maxWaitingReplies = 1000;
@@ -58,7 +50,7 @@ export class RequestNodes {
       return;
     }
     delivery.accept();
-    const properties = message.application_properties ?? {};
+    const properties = message.applicationProperties;
     const { operation } = properties;
     const request: ManagementRequest = {
       address: link.address,
@@ -72,7 +64,7 @@ export class RequestNodes {
   }
 
   #send(link: ProducerLinkEnd, connection: AmqpConnection, request: RequestMessage, reply: ManagementReply): void {
-    const target = replyLink(connection, request.reply_to, link.address);
+    const target = replyLink(connection, request.replyTo, link.address);
     const replies = target && this.#waiting.get(target);
     if (!target || !replies) return; // the client is gone
     replies.push(encodeReply(request, reply));
@@ -102,14 +94,6 @@ function replyLink(
   );
 }
 
-function decodeRequest(payload: Buffer): RequestMessage | undefined {
-  try {
-    return rhea.message.decode(payload) as RequestMessage;
-  } catch {
-    return undefined;
-  }
-}
-
 async function answerSafely(
   answer: AnswerRequest,
   request: ManagementRequest,
@@ -120,22 +104,4 @@ async function answerSafely(
   } catch (error) {
     return { status: 500, ...internalError(error) };
   }
-}
-
-/** Status in both spellings: SDKs read one or the other. */
-function encodeReply(request: RequestMessage, reply: ManagementReply): Buffer {
-  const status = amqpValue.int(reply.status);
-  const description = reply.description ?? '';
-  const condition = reply.condition === undefined ? undefined : amqpValue.symbol(reply.condition);
-  return rhea.message.encode({
-    correlation_id: request.message_id,
-    application_properties: {
-      'status-code': status,
-      statusCode: status,
-      'status-description': description,
-      statusDescription: description,
-      ...(condition && { 'error-condition': condition, errorCondition: condition }),
-    },
-    body: reply.body ?? {},
-  });
 }

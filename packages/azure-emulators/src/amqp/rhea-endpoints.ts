@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 import rhea, { type Typed } from 'rhea';
+import type { AmqpError } from './amqp-service.js';
+import type { RheaPerformative } from './whole-frames.js';
 
 /**
  * What the server uses of rhea's endpoints beyond its typings. rhea decodes frames and keeps the open/close state machine of
@@ -18,18 +20,21 @@ export interface RheaConnection {
   is_closed(): boolean;
   _register(): void;
   _process(): void;
+  /** Without a performative: an empty frame, the heartbeat. */
+  _write_frame(channel?: number, performative?: RheaPerformative, payload?: Buffer): void;
   _disconnected(error?: unknown): void;
   on_transfer(frame: RheaFrame<TransferFields>): void;
   on_flow(frame: RheaFrame<FlowFields>): void;
   on_disposition(frame: RheaFrame<DispositionFields>): void;
   on_detach(frame: RheaFrame<{ readonly handle: number }>): void;
   on_end(frame: RheaFrame<unknown>): void;
-  on_attach(frame: RheaFrame<{ readonly name: string }>): void;
+  on_attach(frame: RheaFrame<AttachFields>): void;
 }
 
 export interface RheaSession {
   readonly local: { readonly channel: number };
   readonly remote: { readonly handles: Record<number, RheaLink | undefined> };
+  /** rhea finds a link by its name here; its output is written for every entry. */
   readonly links: Record<string, RheaLink | undefined>;
   readonly outgoing: {
     next_transfer_id: number;
@@ -85,6 +90,8 @@ export interface RheaLink {
   add_credit(credit: number): void;
   set_source(fields: object): void;
   is_receiver(): boolean;
+  /** Forgets a closed link. */
+  remove(): void;
   attach(): void;
   close(error?: RheaError): void;
 }
@@ -92,13 +99,25 @@ export interface RheaLink {
 export interface RheaError {
   condition: string;
   description: string;
-  info?: object;
+  info: object | undefined;
+}
+
+/** All three fields: the SDK for Python reads the third one of every error, and fails on a shorter list. */
+export function rheaError({ condition, description, info }: AmqpError): RheaError {
+  return { condition, description, info };
 }
 
 export interface RheaFrame<Performative> {
   readonly channel: number;
-  readonly performative: Performative;
+  /** `value`: its fields in order, as rhea decoded them. */
+  readonly performative: Performative & { readonly value: unknown };
   readonly payload?: Buffer;
+}
+
+export interface AttachFields {
+  readonly name: string;
+  /** True when the peer receives. */
+  readonly role: boolean;
 }
 
 export interface TransferFields {

@@ -1,4 +1,5 @@
 import rhea, { type Typed } from 'rhea';
+import { readBooleans } from './booleans.js';
 
 /**
  * Typed AMQP values for attach replies, management replies and annotations. Plain JavaScript values are encoded by rhea's
@@ -77,5 +78,7 @@ export function encodeValue(value: unknown): Buffer {
 
 /** Decodes one encoded value: maps become objects, described values keep only their value. */
 export function decodeValue(encoded: Buffer): unknown {
-  return codec.unwrap(new codec.Reader(encoded).read());
+  const decoded = new codec.Reader(encoded).read();
+  readBooleans(decoded);
+  return codec.unwrap(decoded);
 }

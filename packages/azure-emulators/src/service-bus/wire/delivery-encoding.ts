@@ -6,8 +6,8 @@ import {
   encodeSymbol,
   encodeTimestamp,
 } from '../../amqp/amqp-bytes.js';
-import { encodeHeader } from '../../amqp/message-sections.js';
-import type { BrokerMessage } from '../broker/message.js';
+import { encodeHeader, encodeMapSection } from '../../amqp/message-sections.js';
+import type { BrokerMessage, MessageLock } from '../broker/message.js';
 import { EncodedContent } from './encoded-content.js';
 
 const keys = {
@@ -19,6 +19,7 @@ const keys = {
   deadLetterSource: encodeSymbol('x-opt-deadletter-source'),
 };
 const messageAnnotationsCode = 0x72;
+const uuidConstructor = Buffer.from([0x98]);
 const stateCodes = { active: 0, deferred: 1, scheduled: 2, removed: 0 } as const;
 
 /** Encodes a message for a receiver: a fresh header and annotations, then the sender's bytes. */
@@ -45,6 +46,17 @@ export function encodeDelivery(message: BrokerMessage): Buffer[] {
     items.push(keys.messageState, encodeInt(stateCodes[message.state]));
   if (message.deadLetterSource !== undefined) items.push(keys.deadLetterSource, encodeString(message.deadLetterSource));
   return [header, encodeCompound(messageAnnotationsCode, 'map', items), own.bare];
+}
+
+/**
+ * Encodes a message that a management request has locked. It has no delivery tag, so an annotation carries its lock token: SDKs
+ * read one or the other.
+ */
+export function encodeLockedDelivery(lock: MessageLock): Buffer {
+  const token = Buffer.concat([uuidConstructor, Buffer.from(lock.token, 'hex')]);
+  const [header, ...rest] = encodeDelivery(lock.message);
+  const annotations = encodeMapSection('deliveryAnnotations', [['x-opt-lock-token', token]]);
+  return Buffer.concat([...(header === undefined ? [] : [header]), annotations, ...rest]);
 }
 
 /** Every content in this service came from `decodeContent`. */

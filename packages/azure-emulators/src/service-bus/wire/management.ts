@@ -5,7 +5,7 @@ import { BrokerError, sessionLockLost } from '../broker/broker-error.js';
 import type { Entity } from '../broker/entity.js';
 import type { BrokerMessage, SessionLock } from '../broker/message.js';
 import type { MessageQueue } from '../broker/message-queue.js';
-import { encodeDelivery } from './delivery-encoding.js';
+import { encodeDelivery, encodeLockedDelivery } from './delivery-encoding.js';
 import { decodeContent } from './encoded-content.js';
 import { encodeRule, readRule } from './rule-wire.js';
 import { userChanges } from './settlement.js';
@@ -151,7 +151,7 @@ function receiveDeferred({ queue, body, nowMs, session }: Operation): Management
   const owner = queue.hasSessions ? session() : undefined;
   const received = queue.lockDeferred(numbers, nowMs, owner).map((lock) => ({
     'lock-token': amqpValue.uuid(Buffer.from(lock.token, 'hex')),
-    message: encodedMessage(lock.message),
+    message: amqpValue.binary(encodeLockedDelivery(lock)),
   }));
   return { status: 200, body: { messages: amqpValue.list(received) } };
 }
