@@ -28,7 +28,7 @@ interface PlatformConfig {
 // the collection worker in it, too.
 async function composePlatform(config: PlatformConfig, io: ProcessIo): Promise<Composition> {
   const { clock, randomness } = io;
-  const connections = new IpcConnectionChannel(process);
+  const connections = new IpcConnectionChannel(process, clock);
   const functions = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
   const provider = new LocalProcessProvider(ipcInstanceChannel(process));
   const scaleController = composeScaleController(config.scaleController, io, { provider, release: version });

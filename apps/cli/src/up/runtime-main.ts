@@ -1,9 +1,9 @@
 import { IpcConnectionChannel } from '@drover/http-edge';
 import { runtimeProcess } from '@drover/runtime';
-import { runProcess } from '@drover/service-kit';
+import { runProcess, systemClock } from '@drover/service-kit';
 
 const surroundings = {
-  connections: new IpcConnectionChannel(process),
+  connections: new IpcConnectionChannel(process, systemClock),
   demandEmulators: (endpoints: readonly unknown[]): void =>
     void process.send?.({ type: 'emulators.demand', endpoints }, undefined, undefined, () => undefined),
 };

@@ -1,5 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { recordsPathName } from '@drover/contracts';
-import { isConnectionHandle, type ConnectionHandle } from './connection-handle.js';
+import type { Clock } from '@drover/service-kit';
+import type { ConnectionHandle } from './connection-handle.js';
+import {
+  readHandoffMessage,
+  sendConnection,
+  tell,
+  type ConnectionMessage,
+  type IpcEnd,
+  type PeerMessage,
+} from './connection-messages.js';
 
 /** A connection on its way to another process. */
 export interface PassedConnection {
@@ -12,73 +22,80 @@ export interface PassedConnection {
 export interface ConnectionChannel {
   /** Whether a connection can be passed at this moment. */
   readonly isOpen: boolean;
+  /** Passes a connection. While no process is there to take it, it waits for one, and is closed when that takes too long. */
   pass(connection: PassedConnection): void;
   /** Tells the other process which names below `/api/` it does not serve: requests for them go back with their connection. */
   reserve(names: readonly string[]): void;
   /** Whether the other process has reserved the name that a request target has below `/api/`. */
   isReserved(target: string): boolean;
+  /** Resolves when no passed connection is under way. Those that wait for a process are closed, now and from now on. */
+  drain(): Promise<void>;
+  /** Closes the connections that are not taken, and all that are passed later. */
+  cut(): void;
   /** Called for each connection that the other process passes. */
   onConnection: ((connection: PassedConnection) => void) | undefined;
-}
-
-/** One end of an IPC channel of Node.js: `process` in a child, a `ChildProcess` in its parent. */
-export interface IpcEnd {
-  send?(message: unknown, handle: never, options: undefined, callback: (error: Error | null) => void): boolean;
-  on(event: 'message', listener: (message: unknown, handle: unknown) => void): unknown;
-}
-
-/** A connection as a message; the handle travels beside it. */
-interface ConnectionMessage {
-  readonly type: 'connection';
-  /** In base64. */
-  readonly received: string;
-}
-
-/** Tells a process whether the process at the other end of its relay takes connections. */
-interface PeerMessage {
-  readonly type: 'connection-peer';
-  readonly isReady: boolean;
-}
-
-/** Tells the process at the other end which names below `/api/` are not its own. */
-interface ReservedMessage {
-  readonly type: 'connection-reserved';
-  readonly names: readonly string[];
+  /** Called for a passed connection that the other process has not taken before it ended. Undefined: it waits for the next process. */
+  onReturned: ((connection: PassedConnection) => void) | undefined;
 }
 
 /**
- * Connections that are sent and not known to have arrived. Node sends one at a time and waits for its receipt: with two, a
- * relay that does not run holds up no more than these, and further requests go by the proxy.
+ * Connections that are sent and not taken yet. The process that takes them, or the relay, may be frozen: with two it holds up no
+ * more than these, and further requests go by the proxy.
  */
 const maxPending = 2;
+/** How long a connection waits for a process that takes it: as long as a restart may last. */
+const waitForPeerMs = 10_000;
 
-/** The channel of a child process: its parent relays connections to the other process. */
+/**
+ * The channel of a child process: its parent relays connections to the other process. A passed connection has one owner at any time,
+ * whichever process is killed:
+ *
+ * - waiting: no process is there; it is sent to the next one, or closed
+ * - pending: it is sent, and this process has a copy that it does not read. When the other process ends, the connection is this
+ *   process's again: no byte of it was read there
+ * - taken: the other process has said so, which it does before it reads; the copy is closed
+ */
 export class IpcConnectionChannel implements ConnectionChannel {
   readonly #end: IpcEnd;
-  #pending = 0;
-  #isPeerReady = false;
+  readonly #clock: Clock;
+  readonly #sender = randomUUID();
+  /** By id. */
+  readonly #pending = new Map<string, PassedConnection>();
+  /** With the function that cancels its timeout. */
+  readonly #waiting = new Map<PassedConnection, () => void>();
+  #sent = 0;
+  /** The incarnation of the other process, if it is ready. */
+  #peer: number | undefined;
   #reserved: ReadonlySet<string> = new Set();
+  #isDraining = false;
+  #isCut = false;
+  #onSettled: (() => void)[] = [];
   onConnection: ((connection: PassedConnection) => void) | undefined;
+  onReturned: ((connection: PassedConnection) => void) | undefined;
 
-  constructor(end: IpcEnd) {
+  constructor(end: IpcEnd, clock: Clock) {
     this.#end = end;
+    this.#clock = clock;
     end.on('message', (message, handle) => this.#receive(message, handle));
   }
 
   get isOpen(): boolean {
-    return this.#isPeerReady && this.#pending < maxPending;
+    return this.#peer !== undefined && this.#pending.size < maxPending;
   }
 
-  pass({ handle, received }: PassedConnection): void {
-    this.#pending += 1;
-    sendConnection(this.#end, { type: 'connection', received: received.toString('base64') }, handle, () => {
-      this.#pending -= 1;
-    });
+  pass(connection: PassedConnection): void {
+    if (this.#isCut) return connection.handle.close();
+    if (this.#peer === undefined) return this.#wait(connection);
+    this.#sent += 1;
+    const id = `${this.#sender}:${this.#sent}`;
+    this.#pending.set(id, connection);
+    const { handle, received } = connection;
+    const message = { type: 'connection', id, to: this.#peer, received: received.toString('base64') } as const;
+    sendConnection(this.#end, message, handle, () => undefined);
   }
 
   reserve(names: readonly string[]): void {
-    const message: ReservedMessage = { type: 'connection-reserved', names };
-    tell(this.#end, message);
+    tell(this.#end, { type: 'connection-reserved', names });
   }
 
   isReserved(target: string): boolean {
@@ -87,95 +104,77 @@ export class IpcConnectionChannel implements ConnectionChannel {
     return name !== undefined && this.#reserved.has(name);
   }
 
-  #receive(message: unknown, handle: unknown): void {
-    if (isPeerMessage(message)) this.#isPeerReady = message.isReady;
-    if (isReservedMessage(message)) this.#reserved = new Set(message.names);
-    if (!isConnectionMessage(message) || !isConnectionHandle(handle)) return;
-    const received = Buffer.from(message.received, 'base64');
-    if (this.onConnection) this.onConnection({ handle, received });
-    else handle.close();
-  }
-}
-
-/**
- * Relays connections between two child processes, which have no channel of their own. A connection for a process that is
- * not there goes back to its sender.
- */
-export class ConnectionRelay {
-  readonly #ends = new Map<string, IpcEnd>();
-  readonly #sides: readonly [string, string];
-  /** What each side has reserved at last; a process that comes later is told. */
-  readonly #reserved = new Map<string, ReservedMessage>();
-
-  constructor(...sides: [string, string]) {
-    this.#sides = sides;
+  drain(): Promise<void> {
+    this.#isDraining = true;
+    for (const connection of this.#takeWaiting()) connection.handle.close();
+    return this.#pending.size === 0 ? Promise.resolve() : new Promise((resolve) => this.#onSettled.push(resolve));
   }
 
-  /** The process of this side is ready to take connections. Processes of other sides take none. */
-  attach(side: string, end: IpcEnd): void {
-    if (!this.#sides.includes(side)) return;
-    this.#ends.set(side, end);
-    end.on('message', (message, handle) => {
-      if (isConnectionMessage(message) && isConnectionHandle(handle)) this.#relay(side, end, message, handle);
-      if (isReservedMessage(message)) this.#reserve(side, message);
+  cut(): void {
+    this.#isCut = true;
+    for (const { handle } of [...this.#takeWaiting(), ...this.#pending.values()]) handle.close();
+    this.#pending.clear();
+    this.#settled();
+  }
+
+  #receive(received: unknown, receivedHandle: unknown): void {
+    const read = readHandoffMessage(received, receivedHandle);
+    if (!read) return;
+    if ('handle' in read) return this.#take(read.message, read.handle);
+    const { message } = read;
+    switch (message.type) {
+      case 'connection-taken':
+        return this.#taken(message.id);
+      case 'connection-peer':
+        return this.#peerChanged(message);
+      case 'connection-reserved':
+        this.#reserved = new Set(message.names);
+    }
+  }
+
+  /** Reads nothing of a connection until the system has the message that says so: without it, the sender would serve the connection as well. */
+  #take({ id, received }: ConnectionMessage, handle: ConnectionHandle): void {
+    tell(this.#end, { type: 'connection-taken', id }, (error) => {
+      if (error || !this.onConnection) handle.close();
+      else this.onConnection({ handle, received: Buffer.from(received, 'base64') });
     });
-    const reserved = this.#reserved.get(this.#otherThan(side));
-    if (reserved) tell(end, reserved);
-    this.#tellBoth();
   }
 
-  /** The process of this side has exited. */
-  detach(side: string): void {
-    if (this.#ends.delete(side)) this.#tellBoth();
+  #taken(id: string): void {
+    this.#pending.get(id)?.handle.close();
+    if (this.#pending.delete(id)) this.#settled();
   }
 
-  #relay(from: string, sender: IpcEnd, message: ConnectionMessage, handle: ConnectionHandle): void {
-    sendConnection(this.#ends.get(this.#otherThan(from)) ?? sender, message, handle);
+  #peerChanged({ incarnation }: PeerMessage): void {
+    if (incarnation === this.#peer) return;
+    this.#peer = incarnation;
+    const returned = [...this.#pending.values()];
+    this.#pending.clear();
+    for (const connection of returned) {
+      if (this.onReturned) this.onReturned(connection);
+      else this.pass(connection);
+    }
+    if (incarnation !== undefined) for (const connection of this.#takeWaiting()) this.pass(connection);
+    this.#settled();
   }
 
-  #reserve(from: string, message: ReservedMessage): void {
-    this.#reserved.set(from, message);
-    const other = this.#ends.get(this.#otherThan(from));
-    if (other) tell(other, message);
+  #wait(connection: PassedConnection): void {
+    if (this.#isDraining) return connection.handle.close();
+    const giveUp = (): void => {
+      this.#waiting.delete(connection);
+      connection.handle.close();
+    };
+    this.#waiting.set(connection, this.#clock.after(waitForPeerMs, giveUp));
   }
 
-  #tellBoth(): void {
-    for (const [side, end] of this.#ends)
-      tell(end, { type: 'connection-peer', isReady: this.#ends.has(this.#otherThan(side)) });
+  #takeWaiting(): readonly PassedConnection[] {
+    for (const cancel of this.#waiting.values()) cancel();
+    const connections = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    return connections;
   }
 
-  #otherThan(side: string): string {
-    const [first, second] = this.#sides;
-    return side === first ? second : first;
+  #settled(): void {
+    if (this.#pending.size === 0) for (const resolve of this.#onSettled.splice(0)) resolve();
   }
-}
-
-/** Sends a connection, and closes this process's copy of it: the system keeps the connection open while it travels. */
-function sendConnection(end: IpcEnd, message: ConnectionMessage, handle: ConnectionHandle, sent?: () => void): void {
-  const close = (): void => {
-    handle.close();
-    sent?.();
-  };
-  if (end.send)
-    end.send(message, handle as never, undefined, close); // the public types do not list bare handles
-  else close();
-}
-
-function tell(end: IpcEnd, message: PeerMessage | ReservedMessage): void {
-  end.send?.(message, undefined as never, undefined, () => undefined);
-}
-
-function isReservedMessage(message: unknown): message is ReservedMessage {
-  const { type, names } = (message ?? {}) as Partial<ReservedMessage>; // checked here
-  return type === 'connection-reserved' && Array.isArray(names);
-}
-
-function isConnectionMessage(message: unknown): message is ConnectionMessage {
-  const { type, received } = (message ?? {}) as Partial<ConnectionMessage>; // checked here
-  return type === 'connection' && typeof received === 'string';
-}
-
-function isPeerMessage(message: unknown): message is PeerMessage {
-  const { type, isReady } = (message ?? {}) as Partial<PeerMessage>; // checked here
-  return type === 'connection-peer' && typeof isReady === 'boolean';
 }

@@ -1,17 +1,20 @@
-import { fork } from 'node:child_process';
+import { fork, type ChildProcess } from 'node:child_process';
 import path from 'node:path';
 import net from 'node:net';
 import { systemClock } from '@drover/service-kit';
-import { eventually } from '@drover/testkit';
+import { eventually, FakeClock } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { FastLaneExchange } from '../server/fast-lane/fast-lane-exchange.js';
 import type { FastLaneRequest } from '../server/fast-lane/fast-lane-request.js';
 import type { HttpPort } from '../server/port.js';
 import { openPort } from '../server/port.test.fixture.js';
 import type { PortLimits } from '../server/port-limits.js';
-import { ConnectionRelay, IpcConnectionChannel, type ConnectionChannel, type IpcEnd } from './connection-channel.js';
+import { IpcConnectionChannel, type ConnectionChannel } from './connection-channel.js';
+import type { IpcEnd } from './connection-messages.js';
+import { ConnectionRelay } from './connection-relay.js';
 
-const program = path.resolve(import.meta.dirname, '../../dist/handoff/adopting-child.test.fixture.js');
+const program = (name: string): string =>
+  path.resolve(import.meta.dirname, `../../dist/handoff/${name}-child.test.fixture.js`);
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   await Promise.all(closing.splice(0).map((close) => close()));
@@ -42,10 +45,8 @@ async function openNamed(
 function pairedEnds(): [IpcEnd, IpcEnd] {
   const listeners: ((message: unknown, handle: unknown) => void)[][] = [[], []];
   const end = (own: number): IpcEnd => ({
-    send(message, handle, _options, callback) {
-      const kept = handle as { close?: () => void } | undefined;
-      // The sender closes its copy; here there is only one.
-      if (kept) Object.assign(kept, { close: () => Object.assign(kept, { close: closeOf(kept) }) });
+    send(message, handle: object | undefined, _options, callback) {
+      if (handle) countCopy(handle);
       callback(null);
       queueMicrotask(() => listeners[1 - own]?.forEach((listener) => listener(message, handle)));
       return true;
@@ -55,9 +56,20 @@ function pairedEnds(): [IpcEnd, IpcEnd] {
   return [end(0), end(1)];
 }
 
-function closeOf(handle: object): (...given: unknown[]) => void {
+const copies = new WeakMap<object, number>();
+
+/** Each process would close a copy of its own; here the last one that closes does. */
+function countCopy(handle: object): void {
+  const before = copies.get(handle);
+  copies.set(handle, (before ?? 0) + 1);
+  if (before !== undefined) return;
   const prototype = Object.getPrototypeOf(handle) as { close(...given: unknown[]): void };
-  return (...given) => prototype.close.apply(handle, given);
+  const close = (...given: unknown[]): void => {
+    const others = copies.get(handle) ?? 0;
+    copies.set(handle, others - 1);
+    if (others <= 0) prototype.close.apply(handle, given);
+  };
+  Object.assign(handle, { close });
 }
 
 /** A front port that passes connections on which it has answered a request, and a back port that adopts them. */
@@ -70,7 +82,7 @@ async function openPair(
   const relay = new ConnectionRelay('front', 'back');
   const [frontEnd, frontRelay] = pairedEnds();
   const [backEnd, backRelay] = pairedEnds();
-  const channel: ConnectionChannel = new IpcConnectionChannel(frontEnd);
+  const channel: ConnectionChannel = new IpcConnectionChannel(frontEnd, systemClock);
   const { port: front, number } = await openNamed('front', (request, exchange) => {
     if (request.url.startsWith('/api/') && exchange.answeredBefore > 0 && channel.isOpen) {
       const passed = exchange.detach();
@@ -89,7 +101,7 @@ async function openPair(
     less,
   );
   front.takeBackFrom(channel);
-  back.adoptFrom(new IpcConnectionChannel(backEnd), (target) => target.startsWith('/api/'));
+  back.adoptFrom(new IpcConnectionChannel(backEnd, systemClock), (target) => target.startsWith('/api/'));
   relay.attach('front', frontRelay);
   relay.attach('back', backRelay);
   await eventually(() => expect(channel.isOpen).toBe(true));
@@ -203,7 +215,7 @@ describe('a connection that is passed to another port', () => {
     expect(await served('/api/orders-archive')).toMatch(/^back/);
     // A process that comes later is told as well.
     const [lateEnd, lateRelay] = pairedEnds();
-    const late = new IpcConnectionChannel(lateEnd);
+    const late = new IpcConnectionChannel(lateEnd, systemClock);
     relay.attach('back', lateRelay);
     await eventually(() => expect(late.isReserved('/api/orders')).toBe(true));
   });
@@ -265,11 +277,11 @@ describe('a connection that is passed to another port', () => {
   });
 
   it('passes with its process: a real child process serves it', async () => {
-    const child = fork(program);
+    const child = fork(program('adopting'));
     closing.push(async () => child.kill('SIGKILL'));
     const relay = new ConnectionRelay('front', 'back');
     const [frontEnd, frontRelay] = pairedEnds();
-    const channel = new IpcConnectionChannel(frontEnd);
+    const channel = new IpcConnectionChannel(frontEnd, systemClock);
     const { port: front, number } = await openNamed('front', (request, exchange) => {
       const passed = exchange.answeredBefore > 0 && channel.isOpen ? exchange.detach() : undefined;
       if (passed) channel.pass(passed);
@@ -284,5 +296,116 @@ describe('a connection that is passed to another port', () => {
     await client.ask(get('/api/a'));
     expect(await client.ask(get('/api/b'))).toBe(`back ${child.pid} /api/b`);
     expect(await client.ask(get('/v1/c'))).toBe('front /v1/c 0');
+  });
+});
+
+/** A relay between two processes, as `drover up` has it. */
+class Processes {
+  readonly relay = new ConnectionRelay('passing', 'adopting');
+  port = 0;
+
+  /** Starts a process and resolves when it takes part. */
+  async start(side: 'passing' | 'adopting'): Promise<ChildProcess> {
+    const child = fork(program(side), [String(this.port)]);
+    closing.push(async () => child.kill('SIGKILL'));
+    child.once('close', () => this.relay.detach(side));
+    const port = await new Promise<number>((resolve) => child.once('message', (message) => resolve(Number(message))));
+    if (side === 'passing') this.port = port;
+    this.relay.attach(side, child);
+    return child;
+  }
+
+  /** Returns a client whose connection is passed with its next request, as long as a connection can be passed. */
+  async client(): Promise<Client> {
+    const client = new Client(this.port);
+    await client.ask(get('/api/first'));
+    return client;
+  }
+
+  async #pass(): Promise<string> {
+    return (await this.client()).ask(get('/api/passed'));
+  }
+
+  async arePassing(): Promise<void> {
+    await eventually(async () => expect(await this.#pass()).toMatch(/^back/));
+  }
+}
+
+describe('a connection that is passed has an end', () => {
+  it('if the process that shall take it is frozen, and then killed: the one that passed it serves it', async () => {
+    const processes = new Processes();
+    await processes.start('passing');
+    const back = await processes.start('adopting');
+    await processes.arePassing();
+    const clients = await Promise.all(Array.from({ length: 12 }, () => processes.client()));
+    back.kill('SIGSTOP');
+    const asked = clients.map((client) => client.ask(get('/api/b')));
+    const first = await Promise.race(asked);
+    expect(first).toBe('front /api/b'); // not passed: two are under way
+    back.kill('SIGKILL');
+    expect(await Promise.all(asked)).toEqual(clients.map(() => 'front /api/b'));
+    await processes.start('adopting');
+    await processes.arePassing();
+    expect(await clients[0]?.ask(get('/api/c'))).toMatch(/ \/api\/c$/);
+  });
+
+  it('if the process that has taken it is killed: it is closed', async () => {
+    const processes = new Processes();
+    await processes.start('passing');
+    const back = await processes.start('adopting');
+    await processes.arePassing();
+    const client = await processes.client();
+    expect(await client.ask(get('/api/b'))).toMatch(/^back/);
+    client.socket.write(get('/api/never'));
+    back.kill('SIGKILL');
+    await eventually(() => expect(client.isClosed).toBe(true));
+  });
+
+  it('if the process that it goes back to is killed: the next one serves it', async () => {
+    const processes = new Processes();
+    const front = await processes.start('passing');
+    await processes.start('adopting');
+    await processes.arePassing();
+    const client = await processes.client();
+    expect(await client.ask(get('/api/b'))).toMatch(/^back/);
+    const ended = new Promise((resolve) => front.once('close', resolve));
+    front.kill('SIGSTOP');
+    const asked = client.ask(get('/v1/c'));
+    front.kill('SIGKILL');
+    await ended;
+    await processes.start('passing');
+    expect(await asked).toBe('front /v1/c');
+  });
+
+  it('if the process that it goes back to stays away: it is closed after a while', async () => {
+    const clock = new FakeClock();
+    const [end, relayEnd] = pairedEnds();
+    const channel = new IpcConnectionChannel(end, clock);
+    new ConnectionRelay('front', 'back').attach('back', relayEnd);
+    let isClosed = false;
+    channel.pass({ handle: { close: () => (isClosed = true) }, received: Buffer.alloc(0) });
+    await clock.advance(9_000);
+    expect(isClosed).toBe(false);
+    await clock.advance(1_000);
+    expect(isClosed).toBe(true);
+  });
+
+  it('if the process that gives it back drains, and ends: the other one has it before', async () => {
+    const processes = new Processes();
+    await processes.start('passing');
+    const back = await processes.start('adopting');
+    await processes.arePassing();
+    const clients: Client[] = [];
+    await eventually(async () => {
+      const client = await processes.client();
+      if ((await client.ask(get('/api/b'))).startsWith('back')) clients.push(client);
+      expect(clients).toHaveLength(10);
+    });
+    const ended = new Promise((resolve) => back.once('close', resolve));
+    back.send('drain');
+    await ended;
+    expect(await Promise.all(clients.map((client) => client.ask(get('/api/c'))))).toEqual(
+      clients.map(() => 'front /api/c'),
+    );
   });
 });

@@ -64,6 +64,8 @@ export class HttpPort {
   readonly #toNode: readonly ((socket: Socket) => void)[];
   /** Bounded by the connections that the other process accepts. */
   readonly #injected = new Set<Socket>();
+  /** Passes connections to another process, or takes those that it passes. */
+  #channel: ConnectionChannel | undefined;
   #closed: Promise<void> | undefined;
 
   constructor(server: Server, options: HttpPortOptions) {
@@ -130,6 +132,7 @@ export class HttpPort {
 
   /** Serves the connections that another process passes, until a request on them is not served here: that one goes back with its connection. */
   adoptFrom(channel: ConnectionChannel, isServed: (target: string) => boolean): void {
+    this.#channel = channel;
     // A request with an API key may be about a collection that was defined a moment ago: only the process that passed it knows.
     const isServedHere = ({ url, headers }: FastLaneRequestHead): boolean =>
       isServed(url) && !channel.isReserved(url) && !bearsApiKey(headers['authorization']);
@@ -142,14 +145,16 @@ export class HttpPort {
     };
   }
 
-  /** Goes on with the connections of this port that another process gives back. */
+  /** Goes on with the connections of this port that another process gives back, or has not taken before it ended. */
   takeBackFrom(channel: ConnectionChannel): void {
+    this.#channel = channel;
     channel.onConnection = ({ handle, received }) => {
       const socket = this.#inject(openHandle(handle, received));
       this.#accepted.takeBack(socket);
       if (this.#lane) this.#lane.takeBack(socket);
       else for (const listener of this.#toNode) listener.call(this.#server, socket);
     };
+    channel.onReturned = channel.onConnection;
   }
 
   /** Closes in order; cuts what is left when the deadline aborts. */
@@ -195,6 +200,7 @@ export class HttpPort {
     this.#lane?.cut();
     this.#framed?.cut();
     this.#server.closeAllConnections();
+    this.#channel?.cut();
     for (const socket of this.#injected) socket.destroy();
   }
 
@@ -210,7 +216,10 @@ export class HttpPort {
     this.#framed?.close();
     this.connections.close();
     await Promise.all([isOver, this.#options.closed?.()]);
-    while (this.#injected.size > 0) await this.#injectedClosed();
+    do {
+      await this.#injectedClosed();
+      await this.#channel?.drain();
+    } while (this.#injected.size > 0);
   }
 }
 
