@@ -143,7 +143,7 @@ function configuration(): string {
     '## `drover collection-worker`',
     variablesToMarkdown(collectionWorkerVariables),
     '## `drover gateway`',
-    'In `drover up` the gateway is a part of the platform process: the variables from `DROVER_RUNTIME_URL` on are also its own there.',
+    'In `drover up` the gateway is a part of the platform process: the variables from `DROVER_CORS_ORIGINS` on are also its own there.',
     variablesToMarkdown(gatewayProcessVariables),
     '## Function worker for Node.js',
     'Its own command line is the official one. Beside that:',

@@ -10,7 +10,8 @@ const compat = (name: string): string => path.join(root, 'tests/compat/apps', na
 describe('apps of every style, side by side behind one port', () => {
   let runtime: Runtime;
   beforeAll(async () => {
-    runtime = await startRuntime({ apps: ['v4-stream', 'v4-esm', 'v3'].map(compat) });
+    const env = { DROVER_CORS_ORIGINS: 'https://app.example', DROVER_CORS_CREDENTIALS: 'on' };
+    runtime = await startRuntime({ apps: ['v4-stream', 'v4-esm', 'v3'].map(compat), env });
   });
   afterAll(async () => void (await runtime.stop()));
 
@@ -47,6 +48,24 @@ describe('apps of every style, side by side behind one port', () => {
       'x-header': 'in',
       'set-cookie': ['c=v; Path=/'],
     });
+  });
+
+  it('are open to pages of the origins that a setting names, also where the app streams', async () => {
+    const origin = 'https://app.example';
+    const preflight = { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-in' };
+    const allowed = await runtime.call('/api/upper/you', { method: 'OPTIONS', headers: preflight });
+    expect(allowed.status).toBe(204);
+    expect(Object.fromEntries(allowed.headers)).toMatchObject({
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-allow-headers': 'x-in',
+      'access-control-max-age': '600',
+    });
+    const answer = await runtime.call('/api/upper/you', { method: 'POST', headers: { origin }, body: 'a' });
+    expect([await answer.text(), answer.headers.get('access-control-allow-origin')]).toEqual(['A', origin]);
+    const foreign = { origin: 'https://evil.example' };
+    const refused = await runtime.call('/api/upper/you', { method: 'POST', headers: foreign, body: 'a' });
+    expect([await refused.text(), refused.headers.get('access-control-allow-origin')]).toEqual(['A', null]);
   });
 
   it('streams more than fits into memory buffers', async () => {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
+import { corsPolicyOf } from '@drover/http-edge';
 import { createObserve, step, type Lifecycle, type ProcessIo } from '@drover/service-kit';
 import { CollectionNames } from './collections/collection-names.js';
 import { CollectionProxy, type CollectionProxyOptions } from './collections/collection-proxy.js';
@@ -41,7 +42,16 @@ export function composeCollectionFront(
       observe({ kind: 'gateway.endpoint-moved', workerId, url: url.href, isHung, ...change }),
   });
   const routes = new CollectionRoutes({ database, bus, endpoints, zone: config.gatewayZone, clock });
-  const proxy = new CollectionProxy({ ...config, names, routes, clock, randomness, observe, ...parts });
+  const proxy = new CollectionProxy({
+    ...config,
+    cors: corsPolicyOf(config),
+    names,
+    routes,
+    clock,
+    randomness,
+    observe,
+    ...parts,
+  });
   sinks.metrics.compute(
     collectionFrontMetrics(() => ({ endpoints: endpoints.all, routes: routes.size, held: proxy.held })),
   );

@@ -1,7 +1,7 @@
 import { ApiKeyStore, Authenticator } from '@drover/collection-engine';
 import { awaitSchema, Database } from '@drover/database';
 import { PostgresEventBus } from '@drover/event-bus';
-import { probes, toErrorAnswer } from '@drover/http-edge';
+import { corsPolicyOf, probes, toErrorAnswer } from '@drover/http-edge';
 import {
   createObserve,
   inOrder,
@@ -41,7 +41,7 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
   });
   const bus = new PostgresEventBus({ database, pollMs: busPollMs, ...parts });
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
-  const functions = new FunctionProxy({ ...config, clock, randomness });
+  const functions = new FunctionProxy({ ...config, cors: corsPolicyOf(config), clock, randomness });
   const controlPlane = new Upstream({
     ...config,
     url: config.controlPlaneUrl,

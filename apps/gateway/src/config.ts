@@ -1,6 +1,6 @@
 import { defaultRecordLimits } from '@drover/collection-engine';
 import { databaseVariables } from '@drover/database';
-import { edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
+import { corsRule, corsVariables, edgeVariables, publicPortLimits, type PortLimits } from '@drover/http-edge';
 import {
   integer,
   milliseconds,
@@ -14,6 +14,7 @@ import {
 } from '@drover/service-kit';
 
 export const gatewayVariables = {
+  ...corsVariables,
   runtimeUrl: optionalUrl('DROVER_RUNTIME_URL', {
     about: 'Where the runtime is called over HTTP: it gets every path that is not of the platform itself.',
   }),
@@ -81,7 +82,7 @@ export const gatewayVariables = {
 export type GatewayConfig = Configuration<typeof gatewayVariables>;
 
 export function parseGatewayConfig(environment: Environment): GatewayConfig {
-  return parseConfiguration('gateway', gatewayVariables, environment);
+  return parseConfiguration('gateway', gatewayVariables, environment, [corsRule]);
 }
 
 /** The limit of its statements is fixed: it only looks up keys and routes. */
@@ -119,7 +120,7 @@ export const gatewayProcessVariables = {
 export type GatewayProcessConfig = Configuration<typeof gatewayProcessVariables>;
 
 export function parseGatewayProcessConfig(environment: Environment): GatewayProcessConfig {
-  return parseConfiguration('gateway', gatewayProcessVariables, environment);
+  return parseConfiguration('gateway', gatewayProcessVariables, environment, [corsRule]);
 }
 
 export function gatewayPortLimits(config: GatewayProcessConfig): PortLimits {

@@ -1,3 +1,4 @@
+import { corsPolicyOf } from '@drover/http-edge';
 import type { Webhook } from '@drover/trigger-sources';
 import { ApplicationAdmin, type AdministeredHost } from './admin/application-admin.js';
 import { applicationNameOf } from './applications/application-key.js';
@@ -65,7 +66,8 @@ export function composeHttp(
     keys: new MemoryFunctionKeys(deriveFunctionKeys(masterKey, name, functionNames, [...webhooks.keys()])),
     requiresKeys: config.masterKey !== undefined && config.functionKeys === 'on',
     readyInMs: front.readyInMs,
-    cors: application.local.cors,
+    // As with settings: the environment takes precedence over the file.
+    cors: corsPolicyOf(config) ?? application.local.cors,
     bodyLimitBytes: 'value' in bodyLimit ? bodyLimit.value : undefined,
     streamsHttp: cachedBy(front.revision, () => workers().some((worker) => worker.can('HttpUri'))),
     firstWorker: front.firstWorker,

@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { corsRule } from '@drover/http-edge';
 import {
   configurationInvalid,
   integer,
@@ -218,7 +219,7 @@ export const runtimeVariables = {
 export type RuntimeConfig = Configuration<typeof runtimeVariables>;
 
 export function parseRuntimeConfig(environment: Environment): RuntimeConfig {
-  const config = parseConfiguration('runtime', runtimeVariables, environment);
+  const config = parseConfiguration('runtime', runtimeVariables, environment, [corsRule]);
   const problems = [...(isLoopback(config.httpHost) ? [] : networkProblems(config)), ...linkProblems(config)];
   if (problems.length > 0) throw configurationInvalid({ process: 'runtime', problems });
   return config;

@@ -9,6 +9,9 @@ export type { ClientMethod, ClientRequest, ForwardedRequest } from './client/cli
 export { ConnectionPool } from './client/connection-pool.js';
 export { sendRequest } from './client/send-request.js';
 export type { ConnectionPoolOptions, ConnectionUser } from './client/connection-pool.js';
+export { corsHeaders, isPreflight, preflightHeaders } from './cors/cors-policy.js';
+export type { CorsPolicy } from './cors/cors-policy.js';
+export { corsPolicyOf, corsRule, corsVariables } from './cors/cors-variables.js';
 export {
   addressTooLong,
   bodyTooLarge,
@@ -30,6 +33,7 @@ export { requestIdOf } from './errors/request-id.js';
 export { toErrorAnswer } from './errors/write-error.js';
 export type { ErrorAnswer } from './errors/write-error.js';
 export type { AnswerSink } from './proxy/answer-sink.js';
+export { ExtraHeadersSink } from './proxy/extra-headers-sink.js';
 export { FastLaneSink } from './proxy/fast-lane-sink.js';
 export { forwardedChanges } from './proxy/forwarded-headers.js';
 export { forwardedHead, forwardFastLane, forwardStream, hasBody } from './proxy/forwarded-request.js';

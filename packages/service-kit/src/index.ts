@@ -2,7 +2,7 @@ export { BoundedMap } from './bounded-map.js';
 export { isLoopback } from './configuration/is-loopback.js';
 export { nearestName } from './configuration/nearest-name.js';
 export { parseConfiguration, variablesToMarkdown } from './configuration/parse-configuration.js';
-export type { Configuration, Variables } from './configuration/parse-configuration.js';
+export type { Configuration, Rule, Variables } from './configuration/parse-configuration.js';
 export {
   integer,
   milliseconds,

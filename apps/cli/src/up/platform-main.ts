@@ -1,6 +1,6 @@
 import { composeControlPlane, controlPlaneProcess, version, type ControlPlaneConfig } from '@drover/control-plane';
 import { composeCollectionFront, FunctionProxy, parseGatewayConfig, type GatewayConfig } from '@drover/gateway';
-import { IpcConnectionChannel } from '@drover/http-edge';
+import { corsPolicyOf, IpcConnectionChannel } from '@drover/http-edge';
 import { ipcInstanceChannel, LocalProcessProvider } from '@drover/instance-provider';
 import {
   composeScaleController,
@@ -29,7 +29,13 @@ interface PlatformConfig {
 async function composePlatform(config: PlatformConfig, io: ProcessIo): Promise<Composition> {
   const { clock, randomness } = io;
   const connections = new IpcConnectionChannel(process, clock);
-  const functions = new FunctionProxy({ ...config.gateway, connections, clock, randomness });
+  const functions = new FunctionProxy({
+    ...config.gateway,
+    cors: corsPolicyOf(config.gateway),
+    connections,
+    clock,
+    randomness,
+  });
   const provider = new LocalProcessProvider(ipcInstanceChannel(process));
   const scaleController = composeScaleController(config.scaleController, io, { provider, release: version });
   const controlPlane = composeControlPlane(config.controlPlane, io, {

@@ -68,6 +68,7 @@ function proxyOf(collections: Readonly<Record<string, readonly string[]>>, store
         return true;
       },
     },
+    cors: undefined,
     holdMs: 0,
     maxHeldRequests: 0,
     recordsBodyBytes: 1_000,

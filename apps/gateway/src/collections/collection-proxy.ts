@@ -7,7 +7,13 @@ import {
   type Caller,
 } from '@drover/collection-engine';
 import { bearsApiKey, defaultTenantId, holdsScope, recordsPathName, type CodedError } from '@drover/contracts';
-import type { ErrorAnswer, FastLaneExchange, FastLaneRequest } from '@drover/http-edge';
+import {
+  isPreflight,
+  preflightHeaders,
+  type ErrorAnswer,
+  type FastLaneExchange,
+  type FastLaneRequest,
+} from '@drover/http-edge';
 import { nearestName, type Lifecycle } from '@drover/service-kit';
 import type { UnservedAnswer } from '../proxy/unserved-path.js';
 import type { CollectionNames, RecordsTarget } from './collection-names.js';
@@ -67,6 +73,12 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
   readonly serve = (request: IncomingMessage, response: ServerResponse): boolean => {
     const { functions } = this.#options;
     const { url = '', headers } = request;
+    const preflight = this.#preflightAnswer(request.method, url, headers);
+    if (preflight) {
+      response.writeHead(204, preflight).end();
+      request.resume();
+      return true;
+    }
     return this.#route(url, headers.authorization, {
       toFunction: ({ unserved }) => functions.serve(request, response, unserved),
       toCollection: (target) => this.#workers.forward(request, response, target),
@@ -75,6 +87,11 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
 
   readonly serveFastLane = (request: FastLaneRequest, exchange: FastLaneExchange): boolean => {
     const { functions } = this.#options;
+    const preflight = this.#preflightAnswer(request.method, request.url, request.headers);
+    if (preflight) {
+      exchange.answer(204, preflight, undefined);
+      return true;
+    }
     return this.#route(request.url, request.headers['authorization'], {
       toFunction: ({ unserved }) => functions.serveFastLane(request, exchange, unserved),
       toCollection: (target) => this.#workers.forwardFastLane(request, exchange, target),
@@ -95,6 +112,17 @@ export class CollectionProxy implements Lifecycle, RequestProxy {
     else if ('unserved' in target) return to.toFunction(target);
     else to.toCollection(target);
     return true;
+  }
+
+  /**
+   * Returns the headers of the answer to a preflight for a path of records; undefined for every other request. Browsers send it without
+   * a key, so it is about the collections of all tenants; one for a path of a function is answered by the runtime.
+   */
+  #preflightAnswer(method: string | undefined, url: string, headers: IncomingMessage['headers']): string[] | undefined {
+    const { cors, names } = this.#options;
+    if (!cors || method !== 'OPTIONS' || !isPreflight(method, headers)) return undefined;
+    const name = recordsPathName(url);
+    return name !== undefined && names.targetsOf(name) ? [...preflightHeaders(cors, headers)] : undefined;
   }
 
   /** Calls of functions cost a look at one header, and at the path once a collection exists. */

@@ -5,6 +5,8 @@ import {
   hasBody,
   readShortBody,
   requestIdOf,
+  corsHeaders,
+  type CorsPolicy,
   type ErrorAnswer,
   type FastLaneExchange,
   type FastLaneRequest,
@@ -38,6 +40,8 @@ export interface CollectionWorkersOptions {
   readonly maxHeldRequests: number;
   /** Longest body of a request for records, imports aside. */
   readonly recordsBodyBytes: number;
+  /** Which pages of other origins may read answers; undefined: none. */
+  readonly cors: CorsPolicy | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<CollectionFrontObservation>;
@@ -98,9 +102,10 @@ export class CollectionWorkers implements CallSurroundings {
   }
 
   forward(request: IncomingMessage, response: ServerResponse, target: RecordsTarget): void {
-    const { recordsBodyBytes } = this.#options;
+    const { recordsBodyBytes, cors } = this.#options;
+    const extraHeaders = corsHeaders(cors, request.headers.origin);
     const begin = (body?: Buffer): void =>
-      this.#begin(new StreamedRecordsRequest(request, response, recordsBodyBytes, body), target);
+      this.#begin(new StreamedRecordsRequest(request, response, { recordsBodyBytes, extraHeaders, body }), target);
     const reading = hasBody(request)
       ? readShortBody(request, request.headers['content-length'], Math.min(heldBytes, recordsBodyBytes))
       : undefined;
@@ -110,7 +115,9 @@ export class CollectionWorkers implements CallSurroundings {
   }
 
   forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, target: RecordsTarget): void {
-    this.#begin(new FastLaneRecordsRequest(request, exchange, this.#options.recordsBodyBytes), target);
+    const { recordsBodyBytes, cors } = this.#options;
+    const extraHeaders = corsHeaders(cors, request.headers['origin']);
+    this.#begin(new FastLaneRecordsRequest(request, exchange, { recordsBodyBytes, extraHeaders }), target);
   }
 
   readonly routeOf = ({ tenantId, collectionId }: RecordsTarget): RoutedCollection | undefined => {

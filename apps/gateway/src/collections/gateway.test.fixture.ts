@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { FastLane } from '@drover/http-edge';
+import { FastLane, type CorsPolicy } from '@drover/http-edge';
 import { systemClock, systemRandomness, type Clock } from '@drover/service-kit';
 import { CollectionEndpoints } from '../endpoints/collection-endpoints.js';
 import { EndpointWatch } from '../endpoints/endpoint-watch.js';
@@ -87,6 +87,7 @@ interface GatewayOptions {
   readonly recordsBodyBytes?: number;
   readonly clock?: Clock;
   readonly socketDirectory?: string;
+  readonly cors?: CorsPolicy;
   /** Serve other collections of the tenant. */
   readonly spares?: readonly { readonly name: string; readonly url: string }[];
 }
@@ -101,6 +102,7 @@ export async function gateway(
     recordsBodyBytes = 10_485_760,
     clock = systemClock,
     socketDirectory,
+    cors,
     spares = [],
   }: GatewayOptions = {},
 ) {
@@ -137,6 +139,7 @@ export async function gateway(
     holdMs,
     maxHeldRequests: 2,
     recordsBodyBytes,
+    cors,
     routes,
     names: {
       isEmpty: false,

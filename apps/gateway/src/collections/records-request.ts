@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isRecordsImport, routeGenerationHeader, serveAnywayHeader } from '@drover/contracts';
 import {
+  ExtraHeadersSink,
   FastLaneSink,
   forwardedChanges,
   forwardFastLane,
@@ -47,6 +48,15 @@ export interface RecordsRequest {
   forwardTo(upstream: Upstream): void;
 }
 
+export interface RecordsRequestOptions {
+  /** Longest body, imports aside. */
+  readonly recordsBodyBytes: number;
+  /** Headers that its answer gets, whichever it is; names and values in turn. */
+  readonly extraHeaders: readonly string[];
+  /** Its body, if it was read before. */
+  readonly body?: Buffer | undefined;
+}
+
 /** A request of the fast lane: received as a whole. */
 export class FastLaneRecordsRequest implements RecordsRequest {
   readonly sink: AnswerSink;
@@ -54,12 +64,18 @@ export class FastLaneRecordsRequest implements RecordsRequest {
   readonly maxBodyBytes: number;
   readonly #request: FastLaneRequest;
   readonly #exchange: FastLaneExchange;
+  readonly #extraHeaders: readonly string[];
 
-  constructor(request: FastLaneRequest, exchange: FastLaneExchange, bodyLimitBytes: number) {
+  constructor(
+    request: FastLaneRequest,
+    exchange: FastLaneExchange,
+    { recordsBodyBytes, extraHeaders }: RecordsRequestOptions,
+  ) {
     this.#request = request;
     this.#exchange = exchange;
-    this.maxBodyBytes = maxBodyBytes(request, bodyLimitBytes);
-    this.sink = new FastLaneSink(exchange);
+    this.#extraHeaders = extraHeaders;
+    this.maxBodyBytes = maxBodyBytes(request, recordsBodyBytes);
+    this.sink = withHeaders(new FastLaneSink(exchange), extraHeaders);
   }
 
   get isTooLong(): boolean {
@@ -90,11 +106,11 @@ export class FastLaneRecordsRequest implements RecordsRequest {
   }
 
   answer({ status, headers, body }: ErrorAnswer): void {
-    this.#exchange.answer(status, headers, body);
+    this.#exchange.answer(status, [...headers, ...this.#extraHeaders], body);
   }
 
   forwardTo(upstream: Upstream): void {
-    upstream.forwardFastLane(this.#request, this.#exchange);
+    upstream.forwardFastLane(this.#request, this.#exchange, { sink: this.sink });
   }
 }
 
@@ -106,14 +122,20 @@ export class StreamedRecordsRequest implements RecordsRequest {
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #body: Buffer | undefined;
+  readonly #extraHeaders: readonly string[];
 
-  constructor(request: IncomingMessage, response: ServerResponse, bodyLimitBytes: number, body?: Buffer) {
+  constructor(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { recordsBodyBytes, extraHeaders, body }: RecordsRequestOptions,
+  ) {
     this.#request = request;
     this.#response = response;
     this.#body = body;
-    this.maxBodyBytes = maxBodyBytes(request, bodyLimitBytes);
+    this.#extraHeaders = extraHeaders;
+    this.maxBodyBytes = maxBodyBytes(request, recordsBodyBytes);
     this.isWhole = body !== undefined || !hasBody(request);
-    this.sink = new ResponseSink(response);
+    this.sink = withHeaders(new ResponseSink(response), extraHeaders);
   }
 
   get isTooLong(): boolean {
@@ -149,15 +171,19 @@ export class StreamedRecordsRequest implements RecordsRequest {
 
   /** What still comes of the body is read and dropped: a client that sends it would not see the answer otherwise. */
   answer({ status, headers, body }: ErrorAnswer): void {
-    this.#response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
+    const all = [...headers, ...this.#extraHeaders, 'content-length', String(Buffer.byteLength(body))];
+    this.#response.writeHead(status, all);
     this.#response.end(body);
     this.#request.resume();
   }
 
   forwardTo(upstream: Upstream): void {
-    upstream.forward(this.#request, this.#response, undefined, this.#body);
+    upstream.forward(this.#request, this.#response, { body: this.#body, sink: this.sink });
   }
 }
+
+const withHeaders = (sink: AnswerSink, extra: readonly string[]): AnswerSink =>
+  extra.length === 0 ? sink : new ExtraHeadersSink(sink, extra);
 
 /** What the gateway changes in the head of a request for records: clients cannot set the marks of a gateway. */
 export function recordsChanges(remoteAddress: string | undefined, host: string | undefined): HeadChanges {

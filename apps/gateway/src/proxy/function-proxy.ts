@@ -1,6 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { bearsApiKey, isForFunctions } from '@drover/contracts';
-import { toErrorAnswer, type ConnectionChannel, type FastLaneExchange, type FastLaneRequest } from '@drover/http-edge';
+import {
+  toErrorAnswer,
+  type ConnectionChannel,
+  type CorsPolicy,
+  type FastLaneExchange,
+  type FastLaneRequest,
+} from '@drover/http-edge';
 import type { Clock, Lifecycle, Randomness } from '@drover/service-kit';
 import { noFunctions, runtimeBroke, runtimeUnreachable } from '../errors.js';
 import { Upstream } from './upstream.js';
@@ -16,6 +22,8 @@ export interface FunctionProxyOptions {
   /** How long a request waits while no runtime accepts connections, and how many may. */
   readonly holdMs: number;
   readonly maxHeldRequests: number;
+  /** Which pages of other origins may read errors of the gateway; the runtime decides about its own answers. */
+  readonly cors?: CorsPolicy | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
 }
@@ -54,7 +62,7 @@ export class FunctionProxy implements Lifecycle {
   /** Proxies a request of Node's server. Returns false if it is not for a function. `unserved` answers if no function has the path. */
   readonly serve = (request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer): boolean => {
     if (request.url === undefined || !isForFunctions(request.url)) return false;
-    this.#runtime.forward(request, response, unserved);
+    this.#runtime.forward(request, response, { unserved });
     return true;
   };
 
@@ -67,7 +75,7 @@ export class FunctionProxy implements Lifecycle {
     if (!isForFunctions(request.url)) return false;
     const mayPass = exchange.answeredBefore > 0 && !bearsApiKey(request.headers['authorization']);
     if (mayPass && this.#passConnection(exchange)) return true;
-    this.#runtime.forwardFastLane(request, exchange, unserved);
+    this.#runtime.forwardFastLane(request, exchange, { unserved });
     return true;
   };
 

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import type { CodedError } from '@drover/contracts';
 import {
   ConnectionPool,
+  corsHeaders,
   FastLaneSink,
   forwardedChanges,
   forwardFastLane,
@@ -12,6 +13,7 @@ import {
   requestIdOf,
   ResponseSink,
   type AnswerSink,
+  type CorsPolicy,
   type ErrorAnswer,
   type FastLaneExchange,
   type FastLaneRequest,
@@ -35,6 +37,8 @@ export interface UpstreamOptions {
   readonly randomness: Randomness;
   /** Writes an error in the shape that the errors of the upstream have. */
   readonly toAnswer: (error: CodedError, requestId: string) => ErrorAnswer;
+  /** Which pages of other origins may read its own answers; those of the upstream are passed on as they are. */
+  readonly cors?: CorsPolicy | undefined;
   /** What is changed in the heads of requests; `forwardedChanges` unless given. */
   readonly changes?: (remoteAddress: string | undefined, host: string | undefined) => HeadChanges;
   readonly errors: {
@@ -45,6 +49,16 @@ export interface UpstreamOptions {
     /** The request was sent, and may have had its effect. */
     readonly brokeOff: (reason: string) => CodedError;
   };
+}
+
+/** What is particular about one request. */
+export interface ForwardOptions {
+  /** Answers in place of the upstream if that has nothing at the path. */
+  readonly unserved?: UnservedAnswer | undefined;
+  /** The body, if it was read before. */
+  readonly body?: Buffer | undefined;
+  /** Where the answer of the upstream goes; to the client as it comes unless given. */
+  readonly sink?: AnswerSink;
 }
 
 /** A request on its way to the upstream. */
@@ -92,15 +106,13 @@ export class Upstream {
     await this.#pool?.close();
   }
 
-  /**
-   * Proxies a request of Node's server, with its body if that was read before. `unserved` answers in place of the upstream if that has
-   * nothing at the path.
-   */
-  forward(request: IncomingMessage, response: ServerResponse, unserved?: UnservedAnswer, body?: Buffer): void {
+  /** Proxies a request of Node's server. */
+  forward(request: IncomingMessage, response: ServerResponse, options: ForwardOptions = {}): void {
+    const { unserved, body, sink = new ResponseSink(response) } = options;
     const streamed = forwardStream(request, this.#changes(request.socket.remoteAddress, request.headers.host));
     const call = {
       request: body ? { ...streamed, body } : streamed,
-      sink: new ResponseSink(response),
+      sink,
       answer: ({ status, headers, body }: ErrorAnswer) => {
         response.writeHead(status, [...headers, 'content-length', String(Buffer.byteLength(body))]);
         response.end(body);
@@ -110,10 +122,11 @@ export class Upstream {
   }
 
   /** Proxies a request of the fast lane. */
-  forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, unserved?: UnservedAnswer): void {
+  forwardFastLane(request: FastLaneRequest, exchange: FastLaneExchange, options: ForwardOptions = {}): void {
+    const { unserved, sink = new FastLaneSink(exchange) } = options;
     const call = {
       request: forwardFastLane(request, this.#changes(exchange.remoteAddress, request.headers['host'])),
-      sink: new FastLaneSink(exchange),
+      sink,
       answer: ({ status, headers, body }: ErrorAnswer) => exchange.answer(status, headers, body),
     };
     this.#begin(this.#toCall(call, request.headers, unserved));
@@ -128,10 +141,12 @@ export class Upstream {
     headers: IncomingMessage['headers'],
     unserved: UnservedAnswer | undefined,
   ): ProxiedCall {
-    const { randomness, toAnswer } = this.#options;
-    const refuse = (error: CodedError): void => answer(toAnswer(error, requestIdOf(headers, randomness)));
+    const { randomness, toAnswer, cors } = this.#options;
+    const answerOwn = (own: ErrorAnswer): void =>
+      answer({ ...own, headers: [...own.headers, ...corsHeaders(cors, headers.origin)] });
+    const refuse = (error: CodedError): void => answerOwn(toAnswer(error, requestIdOf(headers, randomness)));
     if (!unserved) return { request, sink, refuse, refuseAbsent: refuse, heldUntilMs: undefined };
-    const refuseUnserved = (): void => answer(unserved(requestIdOf(headers, randomness)));
+    const refuseUnserved = (): void => answerOwn(unserved(requestIdOf(headers, randomness)));
     const sinkOfServed = new UnservedPathSink(sink, refuseUnserved);
     return { request, sink: sinkOfServed, refuse, refuseAbsent: refuseUnserved, heldUntilMs: undefined };
   }

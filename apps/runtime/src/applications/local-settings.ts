@@ -1,18 +1,12 @@
+import type { CorsPolicy } from '@drover/http-edge';
 import type { ApplicationProblem } from './host-json.js';
 import { isJsonObject, parseJsonText } from './json-text.js';
-
-/** Cross-origin access to the functions. */
-export interface CorsOptions {
-  /** `*` for all origins. */
-  readonly origins: readonly string[];
-  readonly allowsCredentials: boolean;
-}
 
 export interface LocalSettings {
   /** Settings of the app. The environment takes precedence. */
   readonly values: Readonly<Record<string, string>>;
   readonly httpPort: number | undefined;
-  readonly cors: CorsOptions | undefined;
+  readonly cors: CorsPolicy | undefined;
   readonly problems: readonly ApplicationProblem[];
 }
 
@@ -74,7 +68,7 @@ function readPort(raw: unknown, problems: ApplicationProblem[]): number | undefi
   return undefined;
 }
 
-function readCors(host: Readonly<Record<string, unknown>>, problems: ApplicationProblem[]): CorsOptions | undefined {
+function readCors(host: Readonly<Record<string, unknown>>, problems: ApplicationProblem[]): CorsPolicy | undefined {
   const { CORS: cors, CORSCredentials: credentials } = host as { CORS?: unknown; CORSCredentials?: unknown };
   if (cors === undefined || cors === null || cors === '') return undefined;
   if (typeof cors !== 'string') {

@@ -12,12 +12,20 @@ export function writeAnswer(exchange: Exchange, { status, headers, body }: HttpA
   wire.answer(status, list, hasNone ? undefined : (body ?? ''));
 }
 
-/** Returns the headers of a function and those of every answer; a header of the function replaces one of the same name. */
+/**
+ * Returns the headers of a function and those of every answer; a header of the function replaces one of the same name. A function that
+ * decides itself which origins may read its answer decides all of it: half of a permission from either side could be wider than both.
+ */
 export function withExtra(headers: readonly string[], extra: readonly string[]): string[] {
   const said = new Set(headers.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : '')));
+  const ownsCors = said.has('access-control-allow-origin');
   const list = [...headers];
-  for (let index = 0; index + 1 < extra.length; index += 2)
-    if (!said.has((extra[index] ?? '').toLowerCase())) list.push(extra[index] ?? '', extra[index + 1] ?? '');
+  for (let index = 0; index + 1 < extra.length; index += 2) {
+    const name = (extra[index] ?? '').toLowerCase();
+    const isOwned = ownsCors ? name.startsWith('access-control-') : false;
+    // What an answer varies with adds up.
+    if (!isOwned && (name === 'vary' || !said.has(name))) list.push(extra[index] ?? '', extra[index + 1] ?? '');
+  }
   return list;
 }
 

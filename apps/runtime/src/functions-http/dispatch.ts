@@ -1,10 +1,10 @@
 import { runtimeCalls } from '@drover/contracts';
+import { corsHeaders, isPreflight, preflightHeaders } from '@drover/http-edge';
 import type { Randomness } from '@drover/service-kit';
 import { adminPath, serveAdmin } from '../admin/admin-api.js';
 import { serveAdminKeys } from '../admin/admin-keys.js';
 import { isAboutApplications, serveApplications } from '../calls/serve-applications.js';
 import { hostOf, isGoodHost, schemeOf } from '../exchanges/caller-address.js';
-import { corsHeaders, isPreflight, preflightHeaders } from './cors.js';
 import {
   applicationNotFound,
   applicationNotServed,

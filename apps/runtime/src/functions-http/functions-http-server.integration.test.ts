@@ -407,11 +407,19 @@ describe('other origins', () => {
   });
 
   it('hear what the function says itself only once', async () => {
-    const app = { cors: { origins: ['*'], allowsCredentials: false } };
-    const invoke = () => httpResponse('', { headers: { 'Access-Control-Allow-Origin': 'https://own.example' } });
+    const app = {
+      cors: { origins: ['https://own.example'], allowsCredentials: true, exposedHeaders: ['ETag'], maxAgeSeconds: 60 },
+    };
+    const own = { 'Access-Control-Allow-Origin': '*', Vary: 'Accept' };
+    const invoke = () => httpResponse('', { headers: own });
     await withServer({ functions: [hello], invoke, app }, async ({ url }) => {
-      const answer = await fetch(`${url}/api/hello`, { headers: { origin: 'https://own.example' } });
-      expect(answer.headers.get('access-control-allow-origin')).toBe('https://own.example');
+      const { headers } = await fetch(`${url}/api/hello`, { headers: { origin: 'https://own.example' } });
+      // Credentials from us for an answer that the function shows to all would be more than either allows.
+      expect([...headers].filter(([name]) => name.startsWith('access-control'))).toEqual([
+        ['access-control-allow-origin', '*'],
+      ]);
+      expect(headers.get('vary')).toBe('Accept, Origin');
+      expect((await fetch(`${url}/api/hello`, preflight)).headers.get('access-control-max-age')).toBeNull();
     });
   });
 

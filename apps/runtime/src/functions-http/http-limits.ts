@@ -1,4 +1,4 @@
-import { edgeVariables, type PortLimits } from '@drover/http-edge';
+import { corsVariables, edgeVariables, type PortLimits } from '@drover/http-edge';
 import { integer } from '@drover/service-kit';
 
 /** What the port for functions accepts from its callers. */
@@ -37,6 +37,7 @@ export const functionsPortLimits: FunctionsPortLimits = {
 
 export const functionsHttpVariables = {
   ...edgeVariables,
+  ...corsVariables,
   portConnections: integer('DROVER_RUNTIME_MAX_CONNECTIONS', {
     min: 1,
     max: 1_000_000,

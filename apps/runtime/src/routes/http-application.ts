@@ -1,7 +1,7 @@
+import type { CorsPolicy } from '@drover/http-edge';
 import type { Webhook } from '@drover/trigger-sources';
 import type { FunctionDefinition, FunctionProblem } from '../applications/function-definition.js';
 import type { HttpOptions } from '../applications/host-json-schema.js';
-import type { CorsOptions } from '../applications/local-settings.js';
 import type { Invoker } from '../invocations/invocation-call.js';
 import type { AdminHost } from './admin-host.js';
 import { callableFunctions, type CallableFunction } from './callable-functions.js';
@@ -41,7 +41,7 @@ export interface HttpApplication {
   readonly keys: FunctionKeys;
   /** False: no call needs a key, as on a developer's machine. */
   readonly requiresKeys: boolean;
-  readonly cors: CorsOptions | undefined;
+  readonly cors: CorsPolicy | undefined;
   readonly gate: RequestGate;
   /** Headers of every response of a function; names and values alternate. */
   readonly customHeaders: readonly string[];
@@ -79,7 +79,7 @@ export interface HttpApplicationParts {
   readonly invoker: Invoker;
   readonly keys: FunctionKeys;
   readonly requiresKeys: boolean;
-  readonly cors?: CorsOptions | undefined;
+  readonly cors?: CorsPolicy | undefined;
   readonly streamsHttp?: () => boolean;
   readonly firstWorker?: HttpApplication['firstWorker'] | undefined;
   readonly readyInMs?: () => number;
