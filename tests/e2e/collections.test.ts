@@ -13,7 +13,9 @@ const fields = [
 
 describe('a new collection (UC-1)', () => {
   const platform = sharedPlatform(async (directory, started) => {
-    const { up, ready, client } = await startPlatform(directory);
+    const { up, ready, client } = await startPlatform(directory, {
+      env: { DROVER_CORS_ORIGINS: 'https://app.example' },
+    });
     started(up);
     return { directory, started, ready, client, api: await RecordsApi.of(ready) };
   });
@@ -81,6 +83,32 @@ describe('a new collection (UC-1)', () => {
     await eventually(async () => expect((await readerApi.get('/api/secrets')).status).toBe(401));
     expect((await api.call('DELETE', '/control/collections/secrets')).status).toBe(204);
     await eventually(async () => expect((await api.get('/api/secrets')).status).toBe(404));
+  });
+
+  it('is open to pages of the origins that a setting names, and the management API to none', async () => {
+    const { api, ready } = platform();
+    await api.post('/control/collections', { name: 'pages', fields });
+    const origin = 'https://app.example';
+    const asked = {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'authorization',
+    };
+    const preflight = async (route: string) => {
+      const answer = await fetch(new URL(route, ready.urls.public), { method: 'OPTIONS', headers: asked });
+      return [answer.headers.get('access-control-allow-origin'), answer.headers.get('access-control-allow-headers')];
+    };
+    expect(await preflight('/api/pages')).toEqual([origin, 'authorization']);
+    expect(await preflight('/control/collections')).toEqual([null, null]);
+    const created = await api.call('POST', '/api/pages', { number: '1' }, { origin });
+    expect([created.status, created.headers.get('access-control-allow-origin')]).toEqual([201, origin]);
+    expect(created.headers.get('access-control-expose-headers')).toContain('ETag, Location');
+    expect(created.headers.get('server-timing')).toMatch(/^db;dur=\d+\.\d, total;dur=\d+\.\d$/);
+    const refused = await api.call('GET', '/api/pages/unknown', undefined, { origin });
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([404, origin]);
+    const body = Array.from({ length: 100 }, (_, n) => ({ number: `P-${n}`, total: n }));
+    const many = await api.call('POST', '/api/pages', body, { 'accept-encoding': 'br' });
+    expect([many.headers.get('content-encoding'), many.body.data.length]).toEqual(['br', 100]);
   });
 
   const startGateway = async (): Promise<{ gateway: Child; url: string }> => {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   ApiKeyStore,
   Authenticator,
@@ -22,6 +23,7 @@ import { CollectionDirectory } from './directory/collection-directory.js';
 import { collectionWorkerReaders } from './observations.js';
 import { composeMembership } from './compose-membership.js';
 import { composeRecordService } from './compose-record-service.js';
+import { AnswerCompressor } from './serving/answer-compressor.js';
 import { RecordRequests } from './serving/record-requests.js';
 import { RecordServer } from './serving/record-server.js';
 
@@ -84,6 +86,7 @@ export function composeCollectionWorker(
     isEnding: () => health.state === 'draining',
     isTraced: sinks.spans !== undefined || sinks.log.isLevelEnabled('debug'),
     durations,
+    compressor: new AnswerCompressor({ fromBytes: config.compressFromBytes, maxConcurrent: compressionThreads() }),
     use: membership?.use,
     ...io,
   });
@@ -115,6 +118,9 @@ export function composeCollectionWorker(
     announce: () => ({ records: server.url }),
   };
 }
+
+/** Half of the cores: the others serve requests. */
+const compressionThreads = (): number => Math.max(1, Math.floor(availableParallelism() / 2));
 
 /** Ends endless responses when the process drains; drained before the port, which waits for its responses. */
 function endless(draining: AbortController): Lifecycle {

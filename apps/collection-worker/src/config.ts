@@ -102,6 +102,13 @@ export const collectionWorkerVariables = {
     default: defaultRecordLimits.statementTimeoutMs,
     about: 'Time limit of one statement of the records API, lock waits included.',
   }),
+  compressFromBytes: integer('DROVER_RECORDS_COMPRESS_FROM_BYTES', {
+    min: 0,
+    max: 1_073_741_824,
+    default: 2_048,
+    about:
+      'Answers of at least so many characters are compressed (br or gzip) for clients that accept it, and exports always. 0: none. At most as many at a time as half of the cores; further ones go out as they are.',
+  }),
   pageSize: limit('MAX_PAGE_SIZE', 'pageSize', 100_000, 'Most records of one page.'),
   includeDepth: limit('MAX_INCLUDE_DEPTH', 'includeDepth', 10, 'Longest path of relations in `include` and filters.'),
   included: limit('MAX_INCLUDED', 'included', 1_000_000, 'Most included records of one response.'),

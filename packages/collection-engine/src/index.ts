@@ -51,6 +51,7 @@ export type {
   OperationDependencies,
   ParentRecord,
   RecordOperation,
+  RecordDatabase,
   RecordRequest,
   RecordService,
   TenantOperations,

@@ -164,7 +164,7 @@ export class RecordRequests {
     const database = dependencies.database.forCaller();
     exchange.onLeft = () => database.cancel();
     if (exchange.wire.isOver) database.cancel();
-    return { ...dependencies, database };
+    return { ...dependencies, database: exchange.statements.timed(database) };
   }
 
   #toRequest({ exchange, match, body }: Call, parent: ParentRecord | undefined): RecordRequest {

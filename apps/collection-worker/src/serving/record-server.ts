@@ -16,6 +16,7 @@ import { collectionWorkerPortUnusable } from '../errors.js';
 import type { CollectionWorkerObservation } from '../observations.js';
 import type { CollectionUse } from '../membership/collection-use.js';
 import { isForRecords } from '../routing/match-route.js';
+import type { AnswerCompressor } from './answer-compressor.js';
 import { RecordExchange } from './record-exchange.js';
 import type { RecordRequests } from './record-requests.js';
 
@@ -28,6 +29,8 @@ export interface RecordServerOptions extends ApiServerOptions {
   /** Whether spans are exported or single requests are logged. */
   readonly isTraced: boolean;
   readonly durations: RequestDurations;
+  /** Undefined: answers are not compressed. */
+  readonly compressor?: AnswerCompressor;
   /** Counts the requests of each collection; undefined if no control plane has to know. */
   readonly use: Pick<CollectionUse, 'end'> | undefined;
   readonly observe: Observe<CollectionWorkerObservation>;
@@ -58,9 +61,13 @@ export class RecordServer extends ApiServer {
   }
 
   #serve(wire: FastLaneWire | StreamWire, problem: CodedError | undefined): void {
-    const { clock, isEnding, requests } = this.#options;
+    const { clock, isEnding, requests, compressor } = this.#options;
     const { isClosing } = this;
-    const exchange = new RecordExchange(wire, { startedMs: clock.monotonicMs(), isClosing: isClosing || isEnding() });
+    const exchange = new RecordExchange(wire, {
+      nowMs: () => clock.monotonicMs(),
+      isClosing: isClosing || isEnding(),
+      compressor,
+    });
     wire.onEnd = (status, hasLeft) => {
       if (hasLeft) exchange.onLeft?.();
       this.#end(exchange, status);

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { recordsOpenApi } from '../description/records-openapi.js';
 import { compileCollection } from '../model/compile-collection.js';
-import { hasEntityTag } from '../respond/documents.js';
+import { matchingEntityTag } from '../respond/documents.js';
 import type { TenantOperation } from '../request/record-operation.js';
 import type { CollectionStore } from '../store/collection-store.js';
 
@@ -17,7 +17,8 @@ export function describeApiWith(store: Pick<CollectionStore, 'list'>): TenantOpe
     const etag = `"${hash('sha256', body, 'base64url')}"`;
     // A shared cache must not show one caller the collections of another.
     const common = { etag, 'cache-control': 'private, no-cache' };
-    if (hasEntityTag(headers['if-none-match'], etag)) return { status: 304, headers: common, body: undefined };
+    const known = matchingEntityTag(headers['if-none-match'], etag);
+    if (known !== undefined) return { status: 304, headers: { ...common, etag: known }, body: undefined };
     return { status: 200, headers: { ...common, 'content-type': 'application/json; charset=utf-8' }, body };
   };
 }

@@ -9,7 +9,7 @@ import { Planning, type PlannedCollection } from '../plan/planning.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import type { RecordAnswer } from '../request/record-context.js';
 import { operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
-import { hasEntityTag, recordAnswer } from '../respond/documents.js';
+import { matchingEntityTag, recordAnswer } from '../respond/documents.js';
 import { checkIncluded } from './list-records.js';
 import { openSealed } from './open-sealed.js';
 import { runQuery } from './run-query.js';
@@ -33,7 +33,8 @@ export const getRecord: RecordOperation = async (context, model, request, depend
   const [row] = await runQuery<GetRow>(dependencies, getStatement(planning, plan), 'id');
   if (!row) throw recordNotFound({ collection: model.name, id });
   checkIncluded(row.includedCount ?? 0, context.limits);
-  if (includes.length === 0 && isUnchanged(request, row)) return unchanged(row);
+  const unchanged = includes.length === 0 ? unchangedAnswer(request, row) : undefined;
+  if (unchanged) return unchanged;
   return recordAnswer(context.shape, {
     status: 200,
     record: openSealed(context, dependencies, { model, includes }, row.data),
@@ -48,20 +49,17 @@ const getPlain: RecordOperation = async (context, model, request, dependencies) 
   if (!context.access.mayRead(model)) throw recordAccessDenied({ collection: model.name, right: 'read' });
   const row = await getShared(context, model, id, dependencies);
   if (!row) throw recordNotFound({ collection: model.name, id });
-  if (isUnchanged(request, row)) return unchanged(row);
+  const unchanged = unchangedAnswer(request, row);
+  if (unchanged) return unchanged;
   const record = openSealed(context, dependencies, { model }, row.data);
   return recordAnswer(context.shape, { status: 200, record, version: row.version });
 };
 
-/** Whether the client has this version (`If-None-Match`). */
-const isUnchanged = ({ headers }: RecordRequest, { version }: GetRow): boolean =>
-  hasEntityTag(headers['if-none-match'], `"${version}"`);
-
-const unchanged = ({ version }: GetRow): RecordAnswer => ({
-  status: 304,
-  headers: { etag: `"${version}"` },
-  body: undefined,
-});
+/** Returns undefined if the client does not have this version (`If-None-Match`). */
+function unchangedAnswer({ headers }: RecordRequest, { version }: GetRow): RecordAnswer | undefined {
+  const etag = matchingEntityTag(headers['if-none-match'], `"${version}"`);
+  return etag === undefined ? undefined : { status: 304, headers: { etag }, body: undefined };
+}
 
 /** Returns undefined if no record can have that name. */
 function byIdOrName(collection: PlannedCollection, id: string): PlannedFilter | undefined {

@@ -415,6 +415,11 @@ describe.each(storageModes)('a list of records in storage mode %s', (mode) => {
       headers: { 'if-none-match': '"7" , W/"1"' },
     });
     expect(unchanged).toMatchObject({ status: 304, body: undefined });
+    const compressed = { id: recordId(2), headers: { 'if-none-match': '"7-br", "1-gzip"' } };
+    expect(await shop().call(getRecord, 'customers', compressed)).toMatchObject({
+      status: 304,
+      headers: { etag: '"1-gzip"' },
+    });
   });
 
   it('does not find records that are deleted, foreign or absent', async () => {

@@ -7,6 +7,7 @@ import { Planning } from '../plan/planning.js';
 import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import { limitExceeded, operationNotOffered, recordAccessDenied, recordNotFound } from '../request/request-errors.js';
+import { codedTag } from '../respond/documents.js';
 import { identifier, sql, type Sql } from '../sql/sql.js';
 import { tableOf } from '../storage/field-expression.js';
 import { parseClientJson } from '../values/number-literal.js';
@@ -106,7 +107,7 @@ export function requireId({ id = '' }: Pick<RecordRequest, 'id'>, collection: Co
 export function expectedVersion({ headers }: Pick<RecordRequest, 'headers'>): number | undefined {
   const value = headers['if-match']?.trim();
   if (value === undefined || value === '' || value === '*') return undefined;
-  const version = /^(?:W\/)?"?([0-9]{1,15})"?$/.exec(value)?.[1];
+  const version = /^(?:W\/)?"?([0-9]{1,15})"?$/.exec(value.replace(codedTag, '"'))?.[1];
   if (version === undefined) throw ifMatchInvalid({ value: value.slice(0, 100) });
   return Number(version);
 }

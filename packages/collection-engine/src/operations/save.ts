@@ -168,12 +168,13 @@ export async function runSave(
   within?: Queryable,
 ): Promise<SavedRow[]> {
   const by = { ...context, statements };
+  const { waitFor = (result) => result } = database;
   const written = { ...request, documents: plan.documents };
   for (let attempt = 1; ; attempt += 1) {
     try {
       const rows =
         within === undefined && isShareable(plan)
-          ? await sharedSavesOf(database, clock).save(plan, by, database)
+          ? await waitFor(sharedSavesOf(database, clock).save(plan, by, database))
           : await runStatement(database, (target) => saveRecords(target, plan, by), within);
       const replayed = rows.find(({ problem }) => problem === 'replayed');
       if (!replayed) throwProblems(rows, written);

@@ -33,7 +33,8 @@ export function getShared(
   const known = ofModel.get(shape) ?? readsOf(shape, model, dependencies);
   ofModel.set(shape, known);
   reads.set(model, ofModel);
-  return known.get(id.toLowerCase());
+  const found = known.get(id.toLowerCase());
+  return dependencies.database.waitFor?.(found) ?? found;
 }
 
 function readsOf(

@@ -174,7 +174,8 @@ describe.each(storageModes)('writes of records in %s', (storageMode) => {
     });
     const stale = await records.call(deleteRecord, customer, { id, headers: { 'if-match': '"1"' } });
     expect(stale).toMatchObject({ status: 412, problems: ['STALE_WRITE'] });
-    expect(await records.call(deleteRecord, customer, { id, headers: { 'if-match': '"2"' } })).toMatchObject({
+    // The tag of a compressed answer stands for the same version.
+    expect(await records.call(deleteRecord, customer, { id, headers: { 'if-match': '"2-br"' } })).toMatchObject({
       status: 204,
     });
   });

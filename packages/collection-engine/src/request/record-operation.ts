@@ -40,6 +40,8 @@ export interface ParentRecord {
 export interface RecordDatabase extends Queryable, Pick<Database, 'transaction'> {
   /** For statements that serve several requests; undefined if this database does. */
   readonly shared?: RecordDatabase;
+  /** Returns a result of `shared`, and counts the time until it is there as time of this request. */
+  readonly waitFor?: <T>(result: Promise<T>) => Promise<T>;
 }
 
 /** What operations use beside their input. The collection worker makes it once; an operation that needs more adds it here. */

@@ -64,9 +64,15 @@ export function pageLink(path: string, query: string, page: Readonly<Record<stri
 const isPosition = (part: string): boolean =>
   /^page(?:\[|%5b)(?:number|after|before|cursor)(?:\]|%5d)(?:=|$)/i.test(part);
 
-/** Whether a client has what a response would show: `If-None-Match` lists its tag, weak or strong, or is `*`. */
-export function hasEntityTag(ifNoneMatch: string | undefined, etag: string): boolean {
-  if (ifNoneMatch === undefined) return false;
+/**
+ * Returns the entity tag by which a client has what a response would show: `If-None-Match` lists it, weak or strong, as it is or with the
+ * coding of a compressed answer, or is `*`. Undefined if the client does not have it.
+ */
+export function matchingEntityTag(ifNoneMatch: string | undefined, etag: string): string | undefined {
+  if (ifNoneMatch === undefined) return undefined;
   const known = ifNoneMatch.split(',').map((one) => one.trim().replace(/^W\//, ''));
-  return known.includes(etag) || known.includes('*');
+  return known.includes('*') ? etag : known.find((one) => one.replace(codedTag, '"') === etag);
 }
+
+/** A compressed answer is another representation, so its tag differs: `"3-br"` in place of `"3"`. */
+export const codedTag = /-(?:br|gzip)"$/;
