@@ -181,6 +181,15 @@ describe('a deployment over the API', () => {
         expect(await said()).toBe('two');
         await writeAll(app, { 'host.json': '{"version":"2.0"}', ...replies('three') });
         await eventually(async () => expect(await said()).toBe('three'));
+        const other = async (): Promise<number> =>
+          (await answerOf(() => fetch(`${ready.urls.public}/api/other`))).status;
+        await writeAll(app, functionOf('other', 'module.exports = async () => ({ body: "other" });'));
+        await eventually(async () => expect(await other()).toBe(200));
+        await writeAll(app, { ...functionOf('other', '\n\nmodule.exports = nonsense();'), ...replies('four') });
+        await up.line(
+          /shop was not deployed.*other.*nonsense is not defined \(at other\/index\.js:3:\d+\).*would lose other/,
+        );
+        expect([await other(), await said()]).toEqual([200, 'three']);
       }),
     ));
 

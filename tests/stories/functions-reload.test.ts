@@ -70,6 +70,28 @@ describe('hot reload', () => {
       }),
     ));
 
+  it('keeps all functions when one of the files does not load any more', () =>
+    withCopy('reloaded', (directory) =>
+      withRuntime({ apps: [directory], args: ['--hot-reload'] }, async (runtime) => {
+        const later = path.join(directory, 'later.js');
+        const register = (name: string): string =>
+          `require('@azure/functions').app.http('${name}', { handler: () => ({ body: '${name}' }) });\n`;
+        await writeFile(later, register('later'));
+        await change(path.join(directory, 'package.json'), '"index.js"', '"*.js"');
+        await eventually(async () => expect((await runtime.call('/api/later')).status).toBe(200));
+        await writeFile(later, `${register('later')}\nconst = 1;\n`);
+        await change(path.join(directory, 'index.js'), "'one'", "'two'");
+        await eventually(() =>
+          expect(runtime.said).toMatch(/its old version goes on.*would lose later.*\(at later\.js:3\)/s),
+        );
+        expect(await (await runtime.call('/api/version')).text()).toBe('one');
+        expect((await runtime.call('/api/later')).status).toBe(200);
+        await writeFile(later, register('last'));
+        await eventually(async () => expect((await runtime.call('/api/last')).status).toBe(200));
+        expect(await (await runtime.call('/api/version')).text()).toBe('two');
+      }),
+    ));
+
   it('takes back a save that was broken, and starts an app that was broken from the start once it is repaired', () =>
     withCopy('reloaded', async (directory) => {
       const file = path.join(directory, 'index.js');

@@ -131,6 +131,19 @@ export const applicationBroken = defineError<{ applicationId: string; problems: 
   },
 );
 
+export const functionsLost = defineError<{
+  applicationId: string;
+  problems: readonly string[];
+  functions: readonly string[];
+}>('RUNTIME_FUNCTIONS_LOST', {
+  fault: 'customer',
+  retryable: false,
+  status: 422,
+  help: 'Code of the new version cannot be loaded, so that it lacks functions which run now. The version that runs goes on. Correct the listed problems; each names its file.',
+  message: (d) =>
+    `The new version of ${d.applicationId} would lose ${d.functions.join(', ')}, because code of it cannot be loaded. Correct these problems:\n  ${d.problems.join('\n  ')}`,
+});
+
 interface FailedOutput {
   readonly functionName: string;
   readonly binding: string;
@@ -235,4 +248,5 @@ export const runtimeErrors = {
   workerSilent,
   jobHostFailed,
   applicationBroken,
+  functionsLost,
 };

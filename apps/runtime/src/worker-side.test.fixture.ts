@@ -120,6 +120,7 @@ export class WorkerBench {
     );
     this.specializer = admitWorkers(config, io, this.side, {
       find: (key) => deployments.find(key),
+      lostBy: (deployed, functions) => deployments.lostBy(deployed, functions),
       recordReady: (key, host) => deployments.recordReady(key, host),
       recordBroken: (key, error) => deployments.recordBroken(key, error),
       readIndex: async (worker, deployed) => {

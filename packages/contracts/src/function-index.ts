@@ -25,5 +25,10 @@ export interface StoredFunctionIndex {
   readonly metadataVersion: string;
   readonly functions: readonly IndexedFunction[];
   /** Functions that do not run, each with the reason. */
-  readonly problems: readonly { readonly functionName: string; readonly problem: string }[];
+  readonly problems: readonly {
+    readonly functionName: string;
+    readonly problem: string;
+    /** Code could not be loaded: functions of it may be missing. */
+    readonly isLoadFailure?: true;
+  }[];
 }

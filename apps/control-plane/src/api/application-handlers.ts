@@ -58,6 +58,7 @@ function deployingHandlers({ catalog, deployer, uploads, observe }: ApplicationH
         scaling: body.scaling && checkScaling(body.scaling),
         rollback: body.rollback,
         isLenient: false,
+        keepsFunctions: true,
         reason: `deployed with API key ${caller.keyId}`,
       });
       return reply(201, { version: toVersionView(application, version), application: toApplicationView(application) });

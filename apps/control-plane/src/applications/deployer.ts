@@ -39,6 +39,8 @@ export interface DeploymentRequest extends ApplicationAddress {
   readonly rollback?: RollbackPolicy | undefined;
   /** Functions that cannot run do not prevent the deployment of the others. */
   readonly isLenient: boolean;
+  /** A version that lacks functions of the running one, because code of it cannot be loaded, is refused. */
+  readonly keepsFunctions: boolean;
   readonly reason: string;
 }
 
@@ -77,6 +79,7 @@ export class Deployer {
     const known = existing?.versions.find(({ codeVersion }) => codeVersion === resolved.codeVersion);
     const stored = known && isReusable(known, request, resolved) ? known.index : undefined;
     const index = stored ?? (await this.#index(request, resolved, settings));
+    if (existing && request.keepsFunctions) refuseLoss(existing, index, resolved);
     const application = await catalog.deploy({ ...request, ...resolved, index, settings });
     const version = application.versions.find(({ codeVersion }) => codeVersion === resolved.codeVersion);
     if (!version) throw new Error(`the version ${resolved.codeVersion} is not in the catalog`);
@@ -134,6 +137,27 @@ export class Deployer {
       throw refuse(index.problems.map(({ functionName, problem }) => `${functionName}: ${problem}`));
     return index;
   }
+}
+
+/** Throws APPLICATION_REFUSED if the new version has no code for functions that run now, because a file does not load. */
+function refuseLoss(
+  { applicationId, versions, traffic }: CatalogApplication,
+  index: StoredFunctionIndex,
+  { directory }: ResolvedSource,
+): void {
+  const failures = index.problems.filter(({ isLoadFailure }) => isLoadFailure);
+  if (failures.length === 0) return;
+  const kept = new Set(loadedFunctions(index));
+  const running = versions.filter(({ codeVersion }) => (traffic[codeVersion] ?? 0) > 0);
+  const lost = new Set(running.flatMap((version) => loadedFunctions(version.index)).filter((name) => !kept.has(name)));
+  if (lost.size === 0) return;
+  const problems = failures.map(({ functionName, problem }) => `${functionName}: ${withoutPath(problem, directory)}`);
+  throw applicationRefused({ applicationId, problems: [...problems, `it would lose ${[...lost].join(', ')}`] });
+}
+
+function loadedFunctions({ functions, problems }: StoredFunctionIndex): readonly string[] {
+  const failed = new Set(problems.flatMap(({ functionName, isLoadFailure }) => (isLoadFailure ? [functionName] : [])));
+  return functions.flatMap(({ name }) => (failed.has(name) ? [] : [name]));
 }
 
 /** Names files as the caller knows them, not where the platform keeps them. */

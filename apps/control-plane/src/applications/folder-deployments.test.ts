@@ -79,6 +79,7 @@ describe('FolderDeployments', () => {
         from: { directory: '/apps/hello', isWatched: true },
         trafficPercent: 100,
         isLenient: true,
+        keepsFunctions: false,
       },
       { applicationId: 'app-ber-app' },
     ]);

@@ -173,7 +173,7 @@ export class FolderDeployments implements Lifecycle {
     }
   }
 
-  async #tryDeploy({ directory, applicationId }: WatchedFolder): Promise<void> {
+  async #tryDeploy({ directory, applicationId, ended }: WatchedFolder): Promise<void> {
     const { tenantId, deployer, observe } = this.#options;
     const { version, isIndexed } = await deployer.deploy({
       tenantId,
@@ -183,6 +183,8 @@ export class FolderDeployments implements Lifecycle {
       settings: {},
       trafficPercent: 100,
       isLenient: true,
+      // After a start, no worker has the code of the version before: what can be loaded is better than nothing.
+      keepsFunctions: ended > 0,
       reason: 'the files of its folder',
     });
     if (!isIndexed) return;

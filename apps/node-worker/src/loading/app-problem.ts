@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { describeLoadFailure } from './load-failure.js';
 import type { AppStart, FileFailure } from './start-app.js';
 
 /** Why an app, or a part of it, cannot be served. */
@@ -32,10 +33,10 @@ function hookProblem(directory: string, error: unknown): AppProblem {
 
 function loadProblem(start: AppStart, first: FileFailure, others: readonly FileFailure[], facts: AppFacts): AppProblem {
   const sentences = [
-    `Worker was unable to load entry point "${first.file}" of the app in ${start.directory}: ${messageOf(first.error)}`,
+    `Worker was unable to load entry point "${first.file}" of the app in ${start.directory}: ${describeLoadFailure(first.error, start.directory)}`,
   ];
   for (const { file, error } of others)
-    sentences.push(`Entry point "${file}" could not be loaded either: ${messageOf(error)}`);
+    sentences.push(`Entry point "${file}" could not be loaded either: ${describeLoadFailure(error, start.directory)}`);
   return { message: sentences.join('\n'), blocksAll: facts.registeredFunctions === 0, ...stackOf(first.error) };
 }
 

@@ -2,6 +2,7 @@ import path from 'node:path';
 import type { RpcFunctionMetadata } from '@drover/function-rpc';
 import { inputNamesOf, type LoadedFunction } from './function-app.js';
 import type { FunctionCallback, ProgrammingModel } from './functions-core.js';
+import { describeLoadFailure } from './load-failure.js';
 import type { LoadScript } from './load-script.js';
 import { fromBindingInfos } from './rpc-metadata.js';
 import { SystemError } from './system-errors.js';
@@ -26,8 +27,9 @@ export async function loadLegacyFunction(
       model: () => parts.model,
     };
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    throw new SystemError(`Worker was unable to load function ${name} from ${file}: '${reason}'`, { cause: error });
+    // The script of a function may be beside its folder, as builds of TypeScript place it.
+    const reason = describeLoadFailure(error, path.dirname(directory));
+    throw new SystemError(`Worker was unable to load function ${name} from ${file}: ${reason}`, { cause: error });
   }
 }
 

@@ -42,4 +42,6 @@ export interface FunctionProblem {
   readonly functionName: string;
   readonly file: string | undefined;
   readonly problem: string;
+  /** Code could not be loaded: functions of it may be missing. */
+  readonly isLoadFailure?: true;
 }

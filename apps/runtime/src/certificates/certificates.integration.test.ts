@@ -31,6 +31,7 @@ async function withRuntime(
     find: () => undefined,
     readIndex: () => expect.unreachable(),
     openJobHost: () => expect.unreachable(),
+    lostBy: () => [],
     recordReady: () => expect.unreachable(),
     recordBroken: () => expect.unreachable(),
   });

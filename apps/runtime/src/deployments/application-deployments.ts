@@ -115,6 +115,17 @@ export class ApplicationDeployments {
     return serving;
   }
 
+  /**
+   * Returns the functions that the versions which serve have, and a new version with these functions has not. Empty if the
+   * version serves already, or is the first one.
+   */
+  lostBy({ version }: DeployedVersion, functions: ReadonlySet<string>): readonly string[] {
+    const { pending, versions } = this.#applicationOf(version);
+    if (!pending.has(version.codeVersion)) return [];
+    const served = [...versions.values()].flatMap(({ loaded }) => [...(loaded ?? [])]);
+    return [...new Set(served)].filter((name) => !functions.has(name));
+  }
+
   /** Records that a worker of a version is ready in a job host. */
   recordReady(versionKey: string, host: JobHost): void {
     const deployed = this.find(versionKey);

@@ -1,5 +1,6 @@
 import type { Observe } from '@drover/service-kit';
 import type { SupportedBindings } from '../bindings/supported-bindings.js';
+import { functionsLost } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { HttpApplication, HttpApplications, RequestLine } from '../routes/http-application.js';
@@ -53,14 +54,28 @@ export class DeployedApplications implements HttpApplications {
     this.#options.deployments.recordBroken(versionKey, error);
   }
 
-  async readIndex(worker: FunctionWorker, { key, version }: DeployedVersion): Promise<FunctionIndex> {
+  lostBy(deployed: DeployedVersion, functions: ReadonlySet<string>): readonly string[] {
+    return this.#options.deployments.lostBy(deployed, functions);
+  }
+
+  /** Throws RUNTIME_APPLICATION_BROKEN if functions that are served would be lost, because a file does not load. */
+  async readIndex(worker: FunctionWorker, deployed: DeployedVersion): Promise<FunctionIndex> {
     const { folders, supported, indexTimeoutMs, observe } = this.#options;
+    const { key, version } = deployed;
     const index = await readIndex(worker, {
       applicationId: version.applicationId,
       application: folders.applicationOf(key),
       supported,
       timeoutMs: indexTimeoutMs,
     });
+    const failures = index.problems.filter(({ isLoadFailure }) => isLoadFailure);
+    const lost = failures.length > 0 ? this.lostBy(deployed, new Set(index.functions.map(({ name }) => name))) : [];
+    if (lost.length > 0)
+      throw functionsLost({
+        applicationId: version.applicationId,
+        problems: failures.map(({ problem }) => problem),
+        functions: lost,
+      });
     observe({ kind: 'application.indexed', application: key, functions: index.functions.map(({ name }) => name) });
     for (const { functionName, file, problem } of index.problems)
       observe({

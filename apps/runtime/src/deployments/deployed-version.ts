@@ -43,6 +43,8 @@ export class DeployedVersion {
   readonly hosted: HostedParts | undefined;
   /** Why its workers end before one is ready; undefined while one is, or before the first attempts. */
   failure: string | undefined;
+  /** Names of the functions that its workers have loaded; undefined until one is ready. */
+  loaded: ReadonlySet<string> | undefined;
   #indexing: Promise<FunctionIndex> | undefined;
   #index: FunctionIndex | undefined;
 

@@ -47,7 +47,9 @@ export async function readIndex(
   const unsupported = checked.functions.flatMap((definition) => findUnsupported(definition, supported) ?? []);
   const names = new Set(unsupported.map(({ functionName }) => functionName));
   const functions = checked.functions.filter(({ name }) => !names.has(name));
-  const unloaded = isWhole ? [] : [{ functionName: 'app', file: undefined, problem: reasonOf(response.result) }];
+  const unloaded = isWhole
+    ? []
+    : [{ functionName: 'app', file: undefined, problem: reasonOf(response.result), isLoadFailure: true as const }];
   const problems = [...unloaded, ...declared.problems, ...checked.problems, ...unsupported];
   if (functions.length === 0)
     throw applicationBroken({ applicationId, problems: await describeProblems(directory, problems) });

@@ -26,9 +26,10 @@ export function toStoredIndex(
         metadata: toJson({ ...metadata, directory: relativeTo(directory, metadata.directory) }),
       };
     }),
-    problems: problems.map(({ functionName, file, problem }) => ({
+    problems: problems.map(({ functionName, file, problem, isLoadFailure }) => ({
       functionName,
       problem: file === undefined ? problem : `${problem} (${file})`,
+      ...(isLoadFailure && { isLoadFailure }),
     })),
   };
 }

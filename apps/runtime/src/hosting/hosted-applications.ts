@@ -145,6 +145,11 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     return await started;
   }
 
+  /** A version was checked when it was deployed. */
+  lostBy(): readonly string[] {
+    return [];
+  }
+
   recordReady(versionKey: string): void {
     this.#hostOf(versionKey)?.recordReady();
   }

@@ -28,6 +28,10 @@ export class RuntimeApplications implements HttpApplications, SpecializableAppli
     return this.#ownerOf(version).openJobHost(version, index);
   }
 
+  lostBy(deployed: DeployedVersion, functions: ReadonlySet<string>): readonly string[] {
+    return this.#ownerOf(deployed).lostBy(deployed, functions);
+  }
+
   recordReady(versionKey: string, host: JobHost): void {
     this.#deployed.recordReady(versionKey, host);
     this.#hosted.recordReady(versionKey);
@@ -61,7 +65,7 @@ export class RuntimeApplications implements HttpApplications, SpecializableAppli
     return [...this.#deployed.problems(), ...this.#hosted.problems()];
   }
 
-  #ownerOf({ hosted }: DeployedVersion): Pick<SpecializableApplications, 'readIndex' | 'openJobHost'> {
+  #ownerOf({ hosted }: DeployedVersion): Pick<SpecializableApplications, 'readIndex' | 'openJobHost' | 'lostBy'> {
     return hosted ? this.#hosted : this.#deployed;
   }
 }

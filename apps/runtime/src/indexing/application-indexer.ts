@@ -142,7 +142,14 @@ export class ApplicationIndexer implements Lifecycle {
       const problem = refusals.get(id);
       return problem === undefined
         ? []
-        : [{ functionName: name, file: undefined, problem: `it cannot be loaded: ${problem}` }];
+        : [
+            {
+              functionName: name,
+              file: undefined,
+              problem: `it cannot be loaded: ${problem}`,
+              isLoadFailure: true as const,
+            },
+          ];
     });
     if (unloaded.length === index.functions.length)
       throw applicationBroken({

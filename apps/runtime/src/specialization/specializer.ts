@@ -2,7 +2,7 @@ import { isCodedError } from '@drover/contracts';
 import type { Clock, Observe } from '@drover/service-kit';
 import type { ApplicationObservation } from '../deployments/application-observations.js';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
-import { applicationBroken, specializationFailed } from '../errors.js';
+import { applicationBroken, functionsLost, specializationFailed } from '../errors.js';
 import type { JobHostManager } from '../job-hosts/job-host-manager.js';
 import type { JobHost } from '../job-hosts/job-host.js';
 import type { AdmittedStream, StreamOwner } from '../rpc/stream-handshake.js';
@@ -20,6 +20,8 @@ export interface SpecializableApplications {
   readIndex(worker: FunctionWorker, deployed: DeployedVersion): Promise<FunctionIndex>;
   /** Resolves with the started job host of a version; concurrent calls share it. */
   openJobHost(deployed: DeployedVersion, index: FunctionIndex): Promise<JobHost>;
+  /** Returns the functions that are served now, and would not be by a new version with these. */
+  lostBy(deployed: DeployedVersion, functions: ReadonlySet<string>): readonly string[];
   recordReady(versionKey: string, host: JobHost): void;
   /** The application itself is at fault: every other worker would fail too. */
   recordBroken(versionKey: string, error: unknown): void;
@@ -128,18 +130,26 @@ export class Specializer {
     applications.recordReady(deployed.key, host);
   }
 
-  /** Throws RUNTIME_APPLICATION_BROKEN if no function was loaded. A worker that refused some gets no invocations of those. */
+  /**
+   * Throws RUNTIME_APPLICATION_BROKEN if no function was loaded, and RUNTIME_FUNCTIONS_LOST if one was not that is served now. A
+   * worker that refused some gets no invocations of those.
+   */
   #checkLoaded(
     worker: FunctionWorker,
-    { key, version }: DeployedVersion,
+    deployed: DeployedVersion,
     { functions }: FunctionIndex,
     refusals: ReadonlyMap<string, string>,
   ): void {
+    const { key, version } = deployed;
+    const loaded = new Set(functions.flatMap(({ id, name }) => (refusals.has(id) ? [] : [name])));
+    const lost = refusals.size > 0 ? this.#options.applications.lostBy(deployed, loaded) : [];
+    if (loaded.size > 0 && lost.length === 0) deployed.loaded = loaded;
     if (refusals.size === 0) return;
     const refused = functions.filter(({ id }) => refusals.has(id));
     const problems = refused.map(({ id, name }) => `${name} could not be loaded: ${refusals.get(id) ?? ''}`);
     if (refused.length === functions.length)
       throw applicationBroken({ applicationId: version.applicationId, problems });
+    if (lost.length > 0) throw functionsLost({ applicationId: version.applicationId, problems, functions: lost });
     worker.refusals = refusals;
     for (const problem of problems) this.#options.observe({ kind: 'application.problem', application: key, problem });
   }
