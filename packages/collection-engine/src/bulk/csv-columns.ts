@@ -4,26 +4,27 @@ import { NumberLiteral, parseClientJson } from '../values/number-literal.js';
 import { importColumnUnknown } from './bulk-errors.js';
 import { errorsNote, lineNote } from './import-rows.js';
 import type { CsvColumn, ReadCell } from './read-csv.js';
+import type { ReferenceKey } from './reference-keys.js';
 
-const ignoredColumns: ReadonlySet<string> = new Set([
-  'type',
-  'version',
-  lineNote,
-  errorsNote,
-  ...Object.keys(systemColumns),
-]);
+/** Returns names that an import ignores, because an export has them and no client sets them: system attributes and computed fields. */
+export function ignoredNames({ fields }: CollectionModel): ReadonlySet<string> {
+  const computed = [...fields.values()].filter(({ traits }) => !traits.isWritable).map(({ name }) => name);
+  return new Set(['type', 'version', lineNote, errorsNote, ...Object.keys(systemColumns), ...computed]);
+}
 
-/**
- * Returns how to read each column of a header; undefined for those that an export has and no client sets: system attributes,
- * computed fields, and ids of collections that choose their own.
- */
-export function csvColumns(collection: CollectionModel, header: readonly string[]): (CsvColumn | undefined)[] {
+/** Returns how to read each column of a header; undefined for those that are ignored. */
+export function csvColumns(
+  collection: CollectionModel,
+  header: readonly string[],
+  keys: ReadonlyMap<string, Pick<ReferenceKey, 'key'>>,
+): (CsvColumn | undefined)[] {
+  const ignored = ignoredNames(collection);
   return header.map((name) => {
-    const field = collection.fields.get(name);
-    if (field !== undefined) return field.traits.isWritable ? { name, read: readCell(field) } : undefined;
-    if (name === 'id') return collection.api.clientIds ? { name, read: asText } : undefined;
-    if (ignoredColumns.has(name)) return undefined;
-    const similar = nearestName(name, [...collection.fields.keys()]);
+    if (ignored.has(name)) return undefined;
+    const field = collection.fields.get(name) ?? keys.get(name)?.key;
+    if (field !== undefined) return { name, read: readCell(field) };
+    if (name === 'id') return { name, read: asText };
+    const similar = nearestName(name, [...collection.fields.keys(), ...keys.keys()]);
     throw importColumnUnknown({ column: name, collection: collection.name, similar });
   });
 }

@@ -76,16 +76,22 @@ type WritePage = (records: readonly FlatRecord[], isFirst: boolean) => string;
 function writerOf({ format, delimiter }: ExportParameters, collection: CollectionModel): WritePage {
   if (format === 'jsonl') return (records) => records.map((record) => `${exactJson(record)}\n`).join('');
   let columns: readonly string[] = ['id', ...collection.fields.keys()];
+  const documents = new Set(
+    [...collection.fields.values()].filter(({ type }) => type === 'JSON').map(({ name }) => name),
+  );
   return (records, isFirst) => {
     // Every record has all attributes that are shown, also those without a value.
     if (isFirst && records[0] !== undefined) columns = Object.keys(records[0]);
-    const rows = records.map((record) => columns.map((name) => toCell(record[name])));
+    const rows = records.map((record) => columns.map((name) => toCell(record[name], documents.has(name))));
     return stringify(isFirst ? [[...columns], ...rows] : rows, { delimiter, quoted_match: /^$/ });
   };
 }
 
-/** A value that is no text is written as JSON; no value is an empty cell, an empty text a quoted one. */
-function toCell(value: unknown): string | null {
+/**
+ * A value that is no text is written as JSON, as are texts of a JSON field: the text "5" is another value than the number. No value is an
+ * empty cell, an empty text a quoted one.
+ */
+function toCell(value: unknown, isDocument: boolean): string | null {
   if (value === null || value === undefined) return null;
-  return typeof value === 'string' ? exactText(value) : exactJson(value);
+  return typeof value === 'string' && !isDocument ? exactText(value) : exactJson(value);
 }

@@ -1,4 +1,3 @@
-import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordOperation } from '../request/record-operation.js';
 import { AnswerQueue } from './answer-queue.js';
 import { importMediaUnsupported } from './bulk-errors.js';
@@ -8,7 +7,9 @@ import type { BulkFormat, ImportRow } from './import-rows.js';
 import { ImportRun } from './import-run.js';
 import { readCsv } from './read-csv.js';
 import { readJsonLines } from './read-json-lines.js';
+import { referenceKeys } from './reference-keys.js';
 import { rowWriter } from './row-writer.js';
+import type { ImportTarget } from './rows-by-keys.js';
 import { progressReport, rejectedCsvReport, rejectedLinesReport, type ReportFormat } from './report-format.js';
 
 /**
@@ -20,8 +21,9 @@ export const importRecords: RecordOperation = async (context, collection, reques
   const format = formatOf(mediaType);
   if (format === undefined) throw importMediaUnsupported({ mediaType });
   const parameters = importParameters(request.query);
-  const write = rowWriter(context, collection, { ...request, query: parameters.write }, dependencies);
-  const { rows, report } = open(format, request.upload ?? oneChunk(request.body), collection, parameters);
+  const target = { collection, keys: await referenceKeys(context, collection, dependencies) };
+  const write = rowWriter(context, target, { ...request, query: parameters.write }, dependencies);
+  const { rows, report } = open(format, request.upload ?? oneChunk(request.body), target, parameters);
   // A header that cannot be imported is an error of the request: afterwards the answer has begun.
   const started = await startReading(rows);
   const answer = new AnswerQueue();
@@ -53,7 +55,7 @@ async function* oneChunk(body: Buffer): AsyncGenerator<Buffer> {
 function open(
   format: BulkFormat,
   body: AsyncIterable<Uint8Array>,
-  collection: CollectionModel,
+  { collection, keys }: ImportTarget,
   { delimiter, report }: ImportParameters,
 ): { readonly rows: AsyncGenerator<readonly ImportRow[]>; readonly report: ReportFormat } {
   if (format === 'jsonl')
@@ -61,7 +63,7 @@ function open(
   let header: readonly string[] = [];
   const rows = readCsv(body, delimiter, (names) => {
     header = names;
-    return csvColumns(collection, names);
+    return csvColumns(collection, names, keys);
   });
   return { rows, report: report === 'rejected' ? rejectedCsvReport(delimiter, () => header) : progressReport };
 }

@@ -20,7 +20,6 @@ const definition: CollectionDefinition = {
 };
 const stored = { id: 'c', tenantId: 't', version: 1, table: 'orders', columns: {} };
 const orders = compileCollection({ ...stored, definition });
-const withClientIds = compileCollection({ ...stored, definition: { ...definition, api: { clientIds: true } } });
 
 /** The text in chunks of every size that could cut a row, a quote or a character. */
 async function* chunksOf(text: string, size: number): AsyncGenerator<Uint8Array> {
@@ -35,7 +34,7 @@ async function allRows(blocks: AsyncIterable<readonly ImportRow[]>): Promise<Imp
 }
 
 const csv = (text: string, size = 7, collection = orders): Promise<ImportRow[]> =>
-  allRows(readCsv(chunksOf(text, size), ',', (header) => csvColumns(collection, header)));
+  allRows(readCsv(chunksOf(text, size), ',', (header) => csvColumns(collection, header, new Map())));
 
 describe('a CSV file', () => {
   it('gives values of the kinds of its fields, wherever its chunks are cut', async () => {
@@ -52,10 +51,9 @@ describe('a CSV file', () => {
     }
   });
 
-  it('can be an export: columns that no client sets are ignored', async () => {
+  it('can be an export: it has ids, and columns that no client sets are ignored', async () => {
     const text = 'id,number,serial,version,createdAt,_line,_errors\n7,A,S-1,3,2026-01-01T00:00:00Z,4,bad\n';
-    expect((await csv(text))[0]?.values).toEqual({ number: 'A' });
-    expect((await csv(text, 100, withClientIds))[0]?.values).toEqual({ id: '7', number: 'A' });
+    expect((await csv(text))[0]?.values).toEqual({ id: '7', number: 'A' });
   });
 
   it('is refused with a similar name if it has a column that is no field', async () => {
@@ -74,7 +72,9 @@ describe('a CSV file', () => {
   it('gives the rows before a quote that is not closed, and then the line', async () => {
     const rows: ImportRow[] = [];
     const reading = (async () => {
-      for await (const block of readCsv(chunksOf('number\nA\n"B\n', 4), ',', (names) => csvColumns(orders, names)))
+      for await (const block of readCsv(chunksOf('number\nA\n"B\n', 4), ',', (names) =>
+        csvColumns(orders, names, new Map()),
+      ))
         rows.push(...block);
     })();
     await expect(reading).rejects.toMatchObject({ code: 'IMPORT_UNREADABLE' });

@@ -1,20 +1,33 @@
 import { hasCode, isCodedError } from '@drover/contracts';
 import type { CollectionModel } from '../model/collection-model.js';
 import type { RecordProblem } from '../model/record-problem.js';
-import { conflictField } from '../operations/create-records.js';
 import { requireWrite, writeQuery } from '../operations/prepare-write.js';
 import { planSave, runSave, type SaveRequest } from '../operations/save.js';
-import type { OperationDependencies, RecordOperation } from '../request/record-operation.js';
-import { escapePointer, type RecordInput } from '../write/record-input.js';
-import { errorsNote, lineNote, type ImportRow } from './import-rows.js';
+import type { OperationDependencies, RecordRequest } from '../request/record-operation.js';
+import type { RecordContext } from '../request/record-context.js';
+import { conflictKey } from '../write/conflict-key.js';
+import type { RecordInput } from '../write/record-input.js';
+import { ignoredNames } from './csv-columns.js';
 import type { RowOutcome, WriteRows } from './import-run.js';
 import { outlastOutage } from './outlast-outage.js';
+import { RowInput } from './row-input.js';
+import { RowsByKeys, type ImportTarget } from './rows-by-keys.js';
 import { WriteAhead } from './write-ahead.js';
 
-/** Returns what writes the rows of an import: creates, or upserts with `on_conflict`. */
-export const rowWriter = (...[context, collection, request, dependencies]: Parameters<RecordOperation>): WriteRows => {
+/**
+ * Returns what writes the rows of an import: creates, or upserts with `on_conflict`. A row with an id keeps it, so that an export can be
+ * imported into an empty collection, and is refused by one that has the record.
+ */
+export function rowWriter(
+  context: RecordContext,
+  target: ImportTarget,
+  request: RecordRequest,
+  dependencies: OperationDependencies,
+): WriteRows {
+  const { collection } = target;
   requireWrite(context, collection, 'create', request);
-  const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
+  const { own } = writeQuery(request, { own: ['on_conflict'] }, context);
+  const key = conflictKey(own.get('on_conflict'), collection, true);
   if (key) requireWrite(context, collection, 'update', request);
   const common = {
     collection,
@@ -22,8 +35,11 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
     isArray: true,
     isMinimal: true,
     isSilent: !key,
+    keepsIds: true,
     key,
   } as const;
+  const ignored = ignoredNames(collection);
+  const byKeys = new RowsByKeys(context, target, dependencies);
   const { database, clock } = dependencies;
   const ahead = key || isOrdered(collection) ? undefined : new WriteAhead(database, clock);
   return async (rows, turn) => {
@@ -53,44 +69,18 @@ export const rowWriter = (...[context, collection, request, dependencies]: Param
       }, io);
     };
     const outcomes: RowOutcome[] = [];
-    await writeAll(
-      rows.map((row, index) => new RowInput(row, index)),
-      saveInputs,
-      outcomes,
-    );
+    const inputs = rows.map((row, index) => RowInput.of(row, index, ignored));
+    const readable = await outlastOutage(() => byKeys.resolve(inputs, turn, outcomes), io);
+    await writeAll(readable, saveInputs, outcomes);
     return outcomes;
   };
-};
+}
 
 /** Whether a batch depends on those before it: rows may refer to rows of the same file, and numbers follow the order of the file. */
 const isOrdered = ({ fields, name }: CollectionModel): boolean =>
   [...fields.values()].some(
     ({ type, definition }) => type === 'AUTO_NUMBER' || definition.references?.collection === name,
   );
-
-/** A row as the input of a write. Pointers are made only if there is a problem: an import has many rows and few problems. */
-class RowInput implements RecordInput {
-  /** Of the row in its batch. */
-  readonly index: number;
-  readonly id: string | undefined;
-  readonly lid = undefined;
-  readonly values: RecordInput['values'];
-
-  constructor({ values }: ImportRow, index: number) {
-    const { id } = values;
-    this.index = index;
-    this.id = id === undefined || typeof id === 'string' ? id : JSON.stringify(id);
-    this.values = ignoredNames.some((name) => Object.hasOwn(values, name)) ? withoutIgnored(values) : values;
-  }
-
-  get at(): string {
-    return `/${this.index}`;
-  }
-
-  pointer(name: string): string {
-    return `${this.at}/${escapePointer(name)}`;
-  }
-}
 
 type Save = (
   inputs: readonly RecordInput[],
@@ -126,11 +116,6 @@ async function writeAll(rows: readonly RowInput[], saveInputs: Save, outcomes: R
 
 /** One upsert cannot change a record twice (21000): two rows with the same key are written one after the other. */
 const isSecondOfBatch = (error: unknown): boolean => hasCode(error, '21000');
-
-const ignoredNames = ['id', 'type', lineNote, errorsNote];
-
-const withoutIgnored = (values: ImportRow['values']): ImportRow['values'] =>
-  Object.fromEntries(Object.entries(values).filter(([name]) => !ignoredNames.includes(name)));
 
 /** Problems by the index of their row in the batch; their pointers then begin at the row. */
 function problemsByRow(error: unknown): Map<number, RecordProblem[]> {

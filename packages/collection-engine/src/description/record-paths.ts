@@ -50,7 +50,11 @@ function listItem(collection: DescribedCollection): PathItem {
         summary: `Creates records of ${name}; with \`on_conflict\` it changes those that exist`,
         scope: 'records:write',
         parameters: [
-          query('on_conflict', { type: 'string' }, 'Unique field by which existing records are found'),
+          query(
+            'on_conflict',
+            { type: 'string' },
+            'Unique field, or fields of a unique set, by which existing records are found',
+          ),
           header('Idempotency-Key', { type: 'string', maxLength: 255 }, 'Repeated requests with it have one effect'),
           ...preferParameters,
         ],

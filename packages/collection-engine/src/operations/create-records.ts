@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import type { RecordOperation, RecordRequest } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
+import { conflictKey } from '../write/conflict-key.js';
 import type { RecordInput } from '../write/record-input.js';
 import type { SavePlan } from '../write/save-records.js';
 import { recordBodyInvalid, writeParameterInvalid } from '../write/write-errors.js';
@@ -10,12 +10,13 @@ import { toSaveAnswer } from './save-answer.js';
 import { save } from './save.js';
 
 /**
- * `POST /api/{collection}`: creates one record or an array of them in one statement, all or none. With `on_conflict=field` records
- * whose value of that unique field exists are merged instead. With an `Idempotency-Key` a repeated request gets the first answer.
+ * `POST /api/{collection}`: creates one record or an array of them in one statement, all or none. With `on_conflict` records
+ * whose value of that unique field or set exists are merged instead. With an `Idempotency-Key` a repeated request gets the first answer.
  */
 export const createRecords: RecordOperation = async (context, collection, request, dependencies) => {
   requireWrite(context, collection, 'create', request);
-  const key = conflictField(writeQuery(request, { own: ['on_conflict'] }, context).own.get('on_conflict'), collection);
+  const { own } = writeQuery(request, { own: ['on_conflict'] }, context);
+  const key = conflictKey(own.get('on_conflict'), collection, collection.api.clientIds);
   if (key) requireWrite(context, collection, 'update', request);
   const { isArray, inputs } = readInputs(context, collection, request);
   const isMinimal = isAnswerMinimal(context, collection, request);
@@ -48,19 +49,6 @@ function withParent(input: RecordInput, parent: RecordRequest['parent']): Record
     });
   }
   return { ...input, values: { ...input.values, [name]: parent.id } };
-}
-
-/** Returns the unique field that `on_conflict` names. */
-export function conflictField(name: string | undefined, collection: CollectionModel): FieldModel | undefined {
-  if (name === undefined) return undefined;
-  const field = collection.fields.get(name);
-  if (field?.isUnique && field.traits.isWritable) return field;
-  const unique = [...collection.fields.values()].filter(({ isUnique }) => isUnique).map((each) => `"${each.name}"`);
-  const offered = unique.length === 0 ? 'It has no unique field.' : `Name one of ${unique.join(', ')}.`;
-  const detail = `on_conflict names "${name}", which is not a unique field of "${collection.name}". ${offered}`;
-  throw writeParameterInvalid({
-    problems: [{ code: 'INVALID_PARAMETER', detail, source: { parameter: 'on_conflict' } }],
-  });
 }
 
 const maxKeyLength = 255;

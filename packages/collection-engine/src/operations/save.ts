@@ -1,10 +1,11 @@
 import { isUniqueViolation, type Queryable } from '@drover/database';
-import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import type { CollectionModel } from '../model/collection-model.js';
 import { ProblemList } from '../model/record-problem.js';
 import type { OperationDependencies, ParentRecord } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import type { Sql } from '../sql/sql.js';
 import { codecsOf } from '../values/field-codec.js';
+import { keyValues, type ConflictKey } from '../write/conflict-key.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { newRecordIds } from '../write/record-id.js';
 import type { RecordInput } from '../write/record-input.js';
@@ -30,8 +31,10 @@ export interface SaveRequest {
   readonly isSilent?: boolean;
   /** Versions that the records must have, by index; undefined for any. */
   readonly expected?: readonly (number | undefined)[];
-  /** Unique field by which an upsert finds existing records. */
-  readonly key?: FieldModel | undefined;
+  /** By what an upsert finds existing records. */
+  readonly key?: ConflictKey | undefined;
+  /** Whether new records keep the ids that they have, although the collection chooses ids itself: an import brings records back. */
+  readonly keepsIds?: boolean;
   readonly idempotency?: SavePlan['idempotency'];
   /** In place of ids: the records that an update changes, and how many at most. */
   readonly which?: { readonly condition: (alias: Sql) => Sql; readonly maxAffected: number } | undefined;
@@ -99,7 +102,7 @@ export async function planSave(
 
 /** Checks all values of all records; throws one error with everything that is wrong. */
 function toDocuments(
-  { collection, mode, inputs, key, expected = [], newIds = [] }: SaveRequest,
+  { collection, mode, inputs, key, expected = [], newIds = [], keepsIds = false }: SaveRequest,
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
   const problems = new ProblemList(recordInvalid);
@@ -109,7 +112,7 @@ function toDocuments(
   const idOf = newRecordIds(nowMs, randomness);
   const documents = inputs.map((input, index): RecordDocument => {
     const values = toStoredValues(input, context, problems);
-    const id = isNew ? (newIds[index] ?? newId(input, collection, problems)) : input.id;
+    const id = isNew ? (newIds[index] ?? newId(input, collection, { keepsIds, problems })) : input.id;
     return {
       id: id ?? idOf(index),
       values,
@@ -124,17 +127,14 @@ function toDocuments(
 }
 
 /** One statement changes a record once: of two changes by the same key, one would be lost without a word. */
-function checkDistinct(
-  { name, column }: FieldModel,
-  inputs: readonly RecordInput[],
-  documents: readonly RecordDocument[],
-): void {
-  const seen = new Set<unknown>();
-  for (const [index, { values }] of documents.entries()) {
-    const value = values[column] ?? undefined;
-    if (value !== undefined && seen.has(value)) {
-      const detail = `Two records of the request have the same "${name}": ${JSON.stringify(value)}. Merge them, or send them one after the other.`;
-      const source = { pointer: inputs[index]?.pointer(name) ?? '' };
+function checkDistinct(key: ConflictKey, inputs: readonly RecordInput[], documents: readonly RecordDocument[]): void {
+  const seen = new Set<string>();
+  for (const [index, document] of documents.entries()) {
+    const value = keyValues(key, document);
+    if (value === undefined) continue;
+    if (seen.has(value)) {
+      const detail = `Two records of the request have the same "${key.name}": ${value}. Merge them, or send them one after the other.`;
+      const source = { pointer: inputs[index]?.pointer(key.fields[0]?.name ?? 'id') ?? '' };
       throw uniqueViolation({ problems: [{ code: 'UNIQUE_VIOLATION', detail, source }] });
     }
     seen.add(value);
@@ -142,11 +142,15 @@ function checkDistinct(
 }
 
 /** Returns the id that the client chose for a new record, if the collection allows that; undefined for a new one. */
-function newId(input: RecordInput, collection: CollectionModel, problems: ProblemList): string | undefined {
+function newId(
+  input: RecordInput,
+  collection: CollectionModel,
+  { keepsIds, problems }: { readonly keepsIds: boolean; readonly problems: ProblemList },
+): string | undefined {
   const { id, at } = input;
   if (id === undefined) return undefined;
   const source = { pointer: `${at}/id` };
-  if (!collection.api.clientIds) {
+  if (!collection.api.clientIds && !keepsIds) {
     const detail = `"${collection.name}" chooses ids itself. Leave "id" out, or allow "api.clientIds" in its definition.`;
     problems.add({ code: 'clientIds', detail, source });
   } else if (!isRecordId(id)) {

@@ -71,7 +71,7 @@ export function statementOf(plan: SavePlan): BuiltStatement {
     isUniform,
     isConditional,
     idempotency !== undefined,
-    key?.column,
+    key?.name,
     view.name,
     plan.isSilent,
     plan.parent?.column,

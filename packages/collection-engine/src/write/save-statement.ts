@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { isAmongRecords, isSameRecord, type ConflictKey } from './conflict-key.js';
 import { eventJson, eventRows } from './event-rows.js';
 import { forgottenOfSaved } from './hidden-references.js';
 import { inputColumns, inputFromColumns, inputRows, isByColumn } from './input-rows.js';
@@ -35,8 +36,8 @@ export interface SaveShape {
   readonly rules: readonly CheckedRule[];
   /** Whether records have an expected version. */
   readonly isConditional: boolean;
-  /** Unique field by which an upsert finds existing records. */
-  readonly key?: FieldModel | undefined;
+  /** By what an upsert finds existing records. */
+  readonly key?: ConflictKey | undefined;
   /** In place of ids: selects the records that an update changes, all with the values of the one record of the request. */
   readonly which?: ((alias: Sql) => Sql) | undefined;
   /** Field by which records must belong to the record of the slot `parent`. */
@@ -112,10 +113,8 @@ function lockedRows({ collection, key, isArray, which, parent }: SaveShape): Sql
     return sql`${from} where ${isLive} and ${which(row)} order by ${row}.id limit ${slot('limit')}::bigint + 1 for no key update of ${row}`;
   }
   if (key) {
-    const stored = fieldExpression(collection, key, row);
-    const given = fieldExpression(collection, key, input);
-    return sql`${from} join ${input} on ${given} = ${stored}
-      where ${isLive} and ${stored} = any(array(select ${given} from ${input})) order by ${row}.id for no key update of ${row}`;
+    return sql`${from} join ${input} on ${isSameRecord(collection, key)}
+      where ${isLive} and ${isAmongRecords(collection, key)} order by ${row}.id for no key update of ${row}`;
   }
   return isArray
     ? sql`${from} where ${isLive} and ${row}.id = any(array(select ${input}.${id} from ${input})) order by ${row}.id for no key update`
