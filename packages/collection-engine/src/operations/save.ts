@@ -4,7 +4,10 @@ import { ProblemList } from '../model/record-problem.js';
 import type { OperationDependencies, ParentRecord } from '../request/record-operation.js';
 import type { RecordContext } from '../request/record-context.js';
 import type { Sql } from '../sql/sql.js';
+import { computedFields } from '../formula/computed-fields.js';
 import { codecsOf } from '../values/field-codec.js';
+import { shown } from '../values/value-problem.js';
+import { claimedAttributes } from '../write/claimed-values.js';
 import { keyValues, type ConflictKey } from '../write/conflict-key.js';
 import type { RecordDocument } from '../write/input-rows.js';
 import { newRecordIds } from '../write/record-id.js';
@@ -79,7 +82,9 @@ export async function planSave(
 ): Promise<PlannedSave> {
   const { collection, mode, isArray, key, idempotency, isMinimal } = request;
   const documents = toDocuments(request, dependencies);
+  const claimed = new Set(documents.flatMap(({ claims = {} }) => Object.keys(claims)));
   const plan: SavePlan = {
+    ...(await planClaims(context, collection, claimed, dependencies)),
     collection,
     kind: kinds[mode],
     isArray,
@@ -100,30 +105,65 @@ export async function planSave(
   return { request, plan };
 }
 
+/** Finds how to compare values that the platform sets. */
+async function planClaims(
+  context: RecordContext,
+  collection: CollectionModel,
+  names: ReadonlySet<string>,
+  dependencies: OperationDependencies,
+): Promise<Pick<SavePlan, 'claims' | 'claimsOf'>> {
+  if (names.size === 0) return { claims: [] };
+  const computed = await computedFields(collection, dependencies.find, context.access);
+  const { name } = await recordView(collection, context, dependencies);
+  return { claims: claimedAttributes(collection, [...names].toSorted(), computed), claimsOf: name };
+}
+
 /** Checks all values of all records; throws one error with everything that is wrong. */
 function toDocuments(
-  { collection, mode, inputs, key, expected = [], newIds = [], keepsIds = false }: SaveRequest,
+  { collection, mode, inputs, key, expected = [], newIds = [], keepsIds = false, which }: SaveRequest,
   { cipher, clock, randomness }: OperationDependencies,
 ): RecordDocument[] {
   const problems = new ProblemList(recordInvalid);
   const nowMs = clock.now();
-  const context = { collection, codecs: codecsOf(collection, cipher), mode, nowMs };
+  const mayClaim = mode !== 'create' && which === undefined;
+  const context = { collection, codecs: codecsOf(collection, cipher), mode, nowMs, mayClaim };
   const isNew = mode === 'create' || mode === 'upsert';
   const idOf = newRecordIds(nowMs, randomness);
   const documents = inputs.map((input, index): RecordDocument => {
-    const values = toStoredValues(input, context, problems);
+    const sent: Record<string, unknown> = {};
+    const values = toStoredValues(input, context, problems, sent);
+    const { version: sentVersion = mayClaim ? input.metaVersion : undefined, ...claims } = sent;
     const id = isNew ? (newIds[index] ?? newId(input, collection, { keepsIds, problems })) : input.id;
     return {
       id: id ?? idOf(index),
       values,
       ...(mode === 'upsert' && { given: givenColumns(input, collection) }),
-      expected: expected[index],
+      expected: expectedOf(input, expected[index], sentVersion, problems),
+      ...(Object.keys(claims).length > 0 && { claims }),
     };
   });
   problems.throwIfAny();
   if (mode === 'create') checkNewRecords(collection, inputs, documents, nowMs);
   if (key) checkDistinct(key, inputs, documents);
   return documents;
+}
+
+/** The version of a record that is written back is what `If-Match` is: the version that the record must have. */
+function expectedOf(
+  input: RecordInput,
+  expected: number | undefined,
+  sent: unknown,
+  problems: ProblemList,
+): number | undefined {
+  if (sent === undefined || sent === expected) return expected;
+  const isVersion = typeof sent === 'number' && Number.isSafeInteger(sent) && sent > 0;
+  const pointer = Object.hasOwn(input.values, 'version') ? input.pointer('version') : `${input.at}/meta/version`;
+  if (expected === undefined && isVersion) return sent;
+  const detail = isVersion
+    ? `The record has version ${sent}, but If-Match or "meta" of the operation names ${expected}. Send one of them.`
+    : `"version" is ${shown(sent)}, but a version is a whole number. Send the one that you have read, or leave it out.`;
+  problems.add({ code: 'readOnly', detail, source: { pointer } });
+  return expected;
 }
 
 /** One statement changes a record once: of two changes by the same key, one would be lost without a word. */

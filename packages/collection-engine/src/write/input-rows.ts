@@ -11,6 +11,8 @@ export interface RecordDocument {
   readonly values: Readonly<Record<string, unknown>>;
   /** Columns that the client has sent; those of `values` unless defaults are among them. */
   readonly given?: readonly string[];
+  /** Values of attributes that the platform sets, by name, which the record must have. */
+  readonly claims?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** Names of columns of `input` that no field can have: names of fields begin with a letter or an underscore. */
@@ -20,6 +22,8 @@ export const inputColumns = {
   version: identifier('#version'),
   /** Columns that the record of the client has a value for, null included. */
   given: identifier('#given'),
+  /** Values of attributes that the platform sets, by name, which the record must have. */
+  claims: identifier('#claims'),
 } as const;
 
 /**
@@ -29,17 +33,15 @@ export const inputColumns = {
 export function inputRows(
   { storageMode }: Pick<CollectionModel, 'storageMode'>,
   fields: readonly FieldModel[],
-  isArray: boolean,
+  { isArray, hasClaims }: { readonly isArray: boolean; readonly hasClaims: boolean },
 ): Sql {
   const values =
     storageMode === 'JSONB'
       ? [sql`data jsonb`]
       : fields.map(({ column, traits }) => sql`${identifier(column)} ${Sql.code(traits.column ?? 'text')}`);
-  const { index, id, version, given } = inputColumns;
-  const columns = join(
-    [sql`${index} integer`, sql`${id} uuid`, sql`${version} bigint`, sql`${given} text[]`, ...values],
-    sql`, `,
-  );
+  const { index, id, version, given, claims } = inputColumns;
+  const head = [sql`${index} integer`, sql`${id} uuid`, sql`${version} bigint`, sql`${given} text[]`];
+  const columns = join([...head, ...(hasClaims ? [sql`${claims} jsonb`] : []), ...values], sql`, `);
   return isArray
     ? sql`select * from jsonb_to_recordset(${slot('rows')}::jsonb) as input(${columns})`
     : sql`select * from jsonb_to_record(${slot('rows')}::jsonb) as input(${columns})`;
@@ -54,10 +56,11 @@ export function toInputRows(
   documents: readonly RecordDocument[],
   { isArray, withGiven }: { readonly isArray: boolean; readonly withGiven: boolean },
 ): string {
-  const rows = documents.map(({ id, expected, values, given }, index) => {
+  const rows = documents.map(({ id, expected, values, given, claims }, index) => {
     const version = expected === undefined ? '' : `,"#version":${expected}`;
     const columns = withGiven ? `,"#given":${JSON.stringify(given ?? Object.keys(values))}` : '';
-    const head = `{"#":${index},"#id":${JSON.stringify(id)}${version}${columns}`;
+    const claimed = claims === undefined ? '' : `,"#claims":${JSON.stringify(claims)}`;
+    const head = `{"#":${index},"#id":${JSON.stringify(id)}${version}${columns}${claimed}`;
     if (storageMode === 'JSONB') return `${head},"data":${JSON.stringify(withoutNulls(values))}}`;
     const rest = JSON.stringify(values);
     return rest === '{}' ? `${head}}` : `${head},${rest.slice(1)}`;

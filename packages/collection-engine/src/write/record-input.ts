@@ -10,6 +10,8 @@ export interface RecordInput {
   readonly lid: string | undefined;
   /** By name of the attribute or relation, unchecked. */
   readonly values: Readonly<Record<string, unknown>>;
+  /** `meta.version` of a resource, unchecked: a new record ignores it, an existing one must have it. */
+  readonly metaVersion?: unknown;
   /** Returns the JSON pointer of a value in the body. */
   readonly pointer: (name: string) => string;
   /** JSON pointer of the record in the body. */
@@ -109,7 +111,7 @@ export function readResource(value: unknown, at: string, reading: Reading): Reco
       problem(`${at}/${escapePointer(name)}`, `A resource has no member "${name}". Put fields under "attributes".`),
     );
   }
-  const { type, id, lid, attributes = {}, relationships = {} } = value;
+  const { type, id, lid, attributes = {}, relationships = {}, meta } = value;
   checkType(type, `${at}/type`, reading);
   if (!isJsonRecord(attributes)) {
     problems.add(problem(`${at}/attributes`, `"attributes" must be an object, not ${nameOf(attributes)}.`));
@@ -120,6 +122,7 @@ export function readResource(value: unknown, at: string, reading: Reading): Reco
     id: readText(id, `${at}/id`, problems),
     lid: readText(lid, `${at}/lid`, problems),
     values: { ...attributes, ...related },
+    ...(isJsonRecord(meta) && meta['version'] !== undefined && { metaVersion: meta['version'] }),
     pointer: (name) =>
       Object.hasOwn(related, name)
         ? `${at}/relationships/${escapePointer(name)}`

@@ -4,6 +4,7 @@ import { reservedFieldNames, type CollectionModel, type FieldModel } from '../mo
 import type { ProblemList, RecordProblem } from '../model/record-problem.js';
 import type { FieldCodec } from '../values/field-codec.js';
 import { ValueProblem, type StoredValue } from '../values/value-problem.js';
+import { toClaim } from './claimed-values.js';
 import { escapePointer, type RecordInput } from './record-input.js';
 
 /**
@@ -20,13 +21,19 @@ interface ValuesContext {
   readonly codecs: ReadonlyMap<string, FieldCodec>;
   readonly mode: ValuesMode;
   readonly nowMs: number;
+  /** Whether the record may say what the platform has set: it exists, and is the one that the client has read. */
+  readonly mayClaim: boolean;
 }
 
-/** Returns the stored values of a record by column. Adds what is wrong with it to `problems`. */
+/**
+ * Returns the stored values of a record by column. Adds what is wrong with it to `problems`, and to `claims` values of attributes that the
+ * platform sets: an existing record must have them.
+ */
 export function toStoredValues(
   input: RecordInput,
-  { collection, codecs, mode, nowMs }: ValuesContext,
+  { collection, codecs, mode, nowMs, mayClaim }: ValuesContext,
   problems: ProblemList,
+  claims: Record<string, unknown>,
 ): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const given = input.values;
@@ -34,6 +41,13 @@ export function toStoredValues(
   for (const name in given) {
     const value = given[name];
     const codec = codecs.get(name);
+    if (!codec?.field.traits.isWritable && mayClaim) {
+      const claim = name === 'version' ? toVersion(value) : toClaim(collection, name, value);
+      if (claim !== undefined) {
+        claims[name] = claim;
+        continue;
+      }
+    }
     if (!codec) {
       problems.add(unknownAttribute(collection, name, input.pointer(name)));
       continue;
@@ -61,6 +75,9 @@ export function toStoredValues(
   }
   return values;
 }
+
+const toVersion = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 
 const toProblem = ({ constraint, message, path }: ValueProblem, pointer: string): RecordProblem => ({
   code: constraint,

@@ -66,6 +66,10 @@ function toProblem(
   if (dependent) return dependencyProblem(dependent, inputs[index]);
   const source = { pointer: inputs[index]?.pointer(name) ?? '' };
   if (problem === 'nullable') return { code: 'nullable', detail: `Field "${name}" must have a value.`, source };
+  if (problem === 'readOnly') {
+    const detail = `"${name}" is set by the platform, and the record has another value. Leave it out.`;
+    return { code: 'readOnly', detail, source };
+  }
   if (problem === 'immutable') {
     const detail = `Field "${name}" cannot be changed after the record was created. Leave it out.`;
     return { code: 'immutable', detail, source };

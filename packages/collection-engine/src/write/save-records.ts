@@ -22,6 +22,8 @@ export interface SavePlan
   /** What the answer shows of the records: names the shape, and makes the JSON of one. */
   readonly view: { readonly name: string; readonly json: SaveShape['answer'] };
   readonly idempotency?: IdempotencyKey | undefined;
+  /** Names what the expressions of computed attributes in `claims` depend on. */
+  readonly claimsOf?: string | undefined;
   /** Values of further slots. */
   readonly filling?: Partial<SlotValues>;
 }
@@ -79,6 +81,7 @@ export function statementOf(plan: SavePlan): BuiltStatement {
     columns.join(),
     references.map(({ field, target }) => `${field.column}:${target.table}`).join(),
     rules.map((rule) => rule.name).join(),
+    plan.claims.length === 0 ? '' : `${plan.claims.map((claim) => claim.name).join()} ${plan.claimsOf}`,
   ].join('|');
   const shapes = built.get(collection) ?? new BoundedMap({ maxWeight: maxShapes, whenFull: 'evict-unused' });
   const known = plan.which ? undefined : shapes.get(name); // the values of a filter are part of its statement

@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { differsFromClaim, type ClaimedAttribute } from './claimed-values.js';
 import { isAmongRecords, isSameRecord, type ConflictKey } from './conflict-key.js';
 import { eventJson, eventRows } from './event-rows.js';
 import { forgottenOfSaved } from './hidden-references.js';
@@ -36,6 +37,8 @@ export interface SaveShape {
   readonly rules: readonly CheckedRule[];
   /** Whether records have an expected version. */
   readonly isConditional: boolean;
+  /** Attributes that the platform sets and records of the request have values for. */
+  readonly claims: readonly ClaimedAttribute[];
   /** By what an upsert finds existing records. */
   readonly key?: ConflictKey | undefined;
   /** In place of ids: selects the records that an update changes, all with the values of the one record of the request. */
@@ -59,7 +62,7 @@ export interface SavedRow {
   readonly version: number | null;
   readonly is_new: boolean | null;
   readonly record: string | null;
-  /** What is wrong: `reference`, `immutable`, `nullable`, `rule`, `picklist`, `stale`, `missing`, `affected`; or `replayed`. */
+  /** What is wrong: `reference`, `immutable`, `readOnly`, `nullable`, `rule`, `picklist`, `stale`, `missing`, `affected`; or `replayed`. */
   readonly problem: string | null;
   /** Name of the field or the rule. */
   readonly subject: string | null;
@@ -101,7 +104,8 @@ export function saveStatement(shape: SaveShape): Sql {
 function givenRows(shape: SaveShape): Sql {
   const { collection, kind, fields, isArray } = shape;
   if (isByColumn(shape)) return inputFromColumns(givenFields(collection));
-  return inputRows(collection, kind === 'update' ? fields : givenFields(collection), isArray);
+  const hasClaims = shape.claims.length > 0;
+  return inputRows(collection, kind === 'update' ? fields : givenFields(collection), { isArray, hasClaims });
 }
 
 /** Locks in the order of ids, so that two requests for the same records wait for each other instead of a deadlock. */
@@ -167,10 +171,19 @@ function problemsOf(shape: SaveShape): Sql[] {
         from ${input} where ${input}.${id} not in (select id from ${target})`,
     );
   }
-  if (kind === 'update' && isConditional) {
+  const isTarget = shape.key ? sql`${target}.${index} = ${input}.${index}` : sql`${target}.id = ${input}.${id}`;
+  if (kind !== 'create' && isConditional) {
     found.push(
       sql`select ${input}.${index} as index, ${target}.version, 'stale' as problem, null as subject
-        from ${input} join ${target} on ${target}.id = ${input}.${id} where ${target}.version <> ${input}.${version}`,
+        from ${input} join ${target} on ${isTarget} where ${target}.version <> ${input}.${version}`,
+    );
+  }
+  for (const claim of shape.claims) {
+    // A record that an upsert adds has none of the values yet.
+    const joined = kind === 'upsert' ? sql`left join` : sql`join`;
+    found.push(
+      sql`select ${input}.${index} as index, null::bigint as version, 'readOnly' as problem, ${constant(claim.name)} as subject
+        from ${input} ${joined} ${target} on ${isTarget} where ${differsFromClaim(claim, target)}`,
     );
   }
   references.forEach(({ field, target: referenced }, at) => {

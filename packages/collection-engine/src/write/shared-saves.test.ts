@@ -17,6 +17,7 @@ const planOf = (id: string): SavePlan => ({
   documents: [{ id, values: { text: id } }],
   references: [],
   rules: [],
+  claims: [],
   view: { name: 'minimal', json: undefined },
 });
 
