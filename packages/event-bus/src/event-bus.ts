@@ -16,7 +16,36 @@ export interface EventBus extends Lifecycle {
   subscribe(options: SubscribeOptions): Promise<Subscription>;
   /** Returns the position of the newest event: read it before a snapshot, then subscribe from there. */
   lastPosition(): Promise<number>;
+  /**
+   * Waits until all processes with a bus on this store have handled all events that were committed before the call, and their
+   * participants have agreed. Returns what it still waits for after `withinMs`; an empty list says that the changes hold everywhere.
+   * Does not reject: the changes are committed, whatever happens now. Named subscribers are queues of work, and are not waited for.
+   */
+  barrier(options: BarrierOptions): Promise<readonly string[]>;
+  /** Adds to what other processes wait for in `barrier`: more than the handlers of subscriptions of this process. */
+  onBarrier(participant: BarrierParticipant): void;
 }
+
+export interface BarrierOptions {
+  readonly withinMs: number;
+  readonly about?: BarrierSubject | undefined;
+}
+
+/** The change that the caller of `barrier` has made. */
+export interface BarrierSubject {
+  /** Name of the topic that announces it. */
+  readonly topic: string;
+  readonly key: string;
+  readonly generation: number;
+  /** The entity is gone, or on its way. */
+  readonly removed: boolean;
+}
+
+/** Resolves when the change holds, or once `signal` has aborted with what it still waits for. */
+export type BarrierParticipant = (
+  about: BarrierSubject | undefined,
+  signal: AbortSignal,
+) => Promise<string | undefined>;
 
 export interface SubscribeOptions {
   readonly topics: readonly Topic[];

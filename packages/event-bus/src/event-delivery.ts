@@ -64,6 +64,8 @@ export class EventDelivery implements Subscription {
   readonly #wakeUp = new WakeUp();
   readonly #state;
   readonly #done: Promise<void>;
+  /** Callers of `reached`, each with the position that it waits for. */
+  readonly #awaited = new Map<() => void, number>();
   #position = 0;
   #saved = 0;
   #savedAtMs = 0;
@@ -86,9 +88,29 @@ export class EventDelivery implements Subscription {
     this.#wakeUp.notify();
   }
 
+  /** Resolves when all events up to a position were handled, or the subscription has ended, or `signal` aborts. */
+  reached(position: number, signal: AbortSignal): Promise<void> {
+    if (this.#position >= position || this.#state.is('closed') || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const finish = (): void => {
+        this.#awaited.delete(finish);
+        signal.removeEventListener('abort', finish);
+        resolve();
+      };
+      this.#awaited.set(finish, position);
+      signal.addEventListener('abort', finish, { once: true });
+      this.#wakeUp.notify();
+    });
+  }
+
   async close(): Promise<void> {
     this.#closing.abort(new Error('subscription closed'));
     await this.#done;
+  }
+
+  #moveTo(position: number): void {
+    this.#position = Math.max(this.#position, position);
+    for (const [finish, awaited] of this.#awaited) if (awaited <= this.#position) finish();
   }
 
   async #run(): Promise<void> {
@@ -104,7 +126,7 @@ export class EventDelivery implements Subscription {
           continue;
         }
         // Events that this process has handled are not delivered again, even if their position was not saved.
-        this.#position = Math.max(this.#position, claim.position);
+        this.#moveTo(claim.position);
         this.#state.move('delivering');
         await this.#deliver(claim, backOff);
       } catch (error) {
@@ -115,6 +137,7 @@ export class EventDelivery implements Subscription {
       if (this.#state.is('delivering')) this.#state.move('standing-by');
     }
     this.#state.move('closed');
+    for (const finish of this.#awaited.keys()) finish();
     // Both save work for the next subscription under this name; the guarantees of the bus do not depend on them.
     await this.#savePosition(true).catch(() => undefined);
     await log.release().catch(() => undefined);
@@ -131,7 +154,7 @@ export class EventDelivery implements Subscription {
         if (!(await this.#deliverEvent(event, claim))) return;
         await this.#savePosition(false);
       }
-      this.#position = Math.max(this.#position, upTo);
+      this.#moveTo(upTo);
       await this.#savePosition(false);
       if (isComplete) await this.#wait();
     }
@@ -145,7 +168,7 @@ export class EventDelivery implements Subscription {
     while (this.#mayContinue(claim)) {
       try {
         await handle(event);
-        this.#position = position;
+        this.#moveTo(position);
         const lagMs = Math.max(0, clock.now() - event.publishedAt.getTime());
         observe({ kind: 'bus.handled', subscriber, topic, position, lagMs });
         return true;
@@ -167,7 +190,7 @@ export class EventDelivery implements Subscription {
     const gap = { after: this.#position, next: trimmed + 1 };
     this.#options.observe({ kind: 'bus.gap', subscriber: this.#options.subscriber, ...gap });
     await this.#options.onGap?.(gap);
-    this.#position = trimmed;
+    this.#moveTo(trimmed);
   }
 
   async #savePosition(now: boolean): Promise<void> {

@@ -1,5 +1,11 @@
 export { subscriptionStates } from './event-delivery.js';
-export type { EventBus, SubscribeOptions, Subscription } from './event-bus.js';
+export type {
+  BarrierParticipant,
+  BarrierSubject,
+  EventBus,
+  SubscribeOptions,
+  Subscription,
+} from './event-bus.js';
 export { eventBusReaders } from './observations.js';
 export type { EventBusObservation } from './observations.js';
 export { eventBusMigrations } from './postgres/event-bus-migrations.js';

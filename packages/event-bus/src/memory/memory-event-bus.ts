@@ -2,7 +2,8 @@ import type { NewEvent, PublishedEvent } from '@drover/contracts';
 import type { Transaction } from '@drover/database';
 import type { Clock, Observe, Randomness } from '@drover/service-kit';
 import { closeDeliveries, EventDelivery, type EventLog } from '../event-delivery.js';
-import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
+import { BarrierParts } from '../barrier-parts.js';
+import type { BarrierOptions, BarrierParticipant, EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
 
 /** The log that several in-memory buses share, as processes share a database. */
@@ -11,6 +12,8 @@ export class MemoryEventLog {
   readonly cursors = new Map<string, number>();
   readonly claimed = new Set<string>();
   readonly deliveries = new Set<EventDelivery>();
+  /** Of all buses. */
+  readonly barriers = new Set<BarrierParts>();
 }
 
 export interface MemoryEventBusOptions {
@@ -28,10 +31,13 @@ export class MemoryEventBus implements EventBus {
   readonly #options: MemoryEventBusOptions;
   readonly #log: MemoryEventLog;
   readonly #own = new Set<EventDelivery>();
+  readonly #barrier: BarrierParts;
 
   constructor(options: MemoryEventBusOptions) {
     this.#options = options;
     this.#log = options.log ?? new MemoryEventLog();
+    this.#barrier = new BarrierParts(options.clock);
+    this.#log.barriers.add(this.#barrier);
   }
 
   start(): Promise<void> {
@@ -39,10 +45,12 @@ export class MemoryEventBus implements EventBus {
   }
 
   drain(deadline: AbortSignal): Promise<void> {
+    this.#log.barriers.delete(this.#barrier);
     return closeDeliveries(this.#own, deadline);
   }
 
   async stop(): Promise<void> {
+    this.#log.barriers.delete(this.#barrier);
     await Promise.all([...this.#own].map((delivery) => delivery.close()));
     for (const delivery of this.#own) this.#log.deliveries.delete(delivery);
     this.#own.clear();
@@ -57,6 +65,16 @@ export class MemoryEventBus implements EventBus {
     return Promise.resolve(this.#log.events.length);
   }
 
+  async barrier({ withinMs, about }: BarrierOptions): Promise<readonly string[]> {
+    const position = this.#log.events.length;
+    const passed = [...this.#log.barriers].map((parts) => parts.pass({ position, withinMs, about }));
+    return (await Promise.all(passed)).flat();
+  }
+
+  onBarrier(participant: BarrierParticipant): void {
+    this.#barrier.addParticipant(participant);
+  }
+
   async subscribe({ topics, name, from, handle, onGap }: SubscribeOptions): Promise<Subscription> {
     const first = from === 'now' ? this.#log.events.length : from;
     const delivery = new EventDelivery({
@@ -69,6 +87,7 @@ export class MemoryEventBus implements EventBus {
     });
     this.#own.add(delivery);
     this.#log.deliveries.add(delivery);
+    if (name === undefined) this.#barrier.add(delivery);
     return delivery;
   }
 

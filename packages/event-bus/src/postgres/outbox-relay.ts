@@ -52,6 +52,7 @@ export class OutboxRelay implements Lifecycle {
   readonly #connection: DedicatedConnection;
   readonly #closing = new AbortController();
   readonly #wakeUp = new WakeUp();
+  #flushing: (() => void)[] = [];
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: OutboxRelayOptions) {
@@ -80,12 +81,22 @@ export class OutboxRelay implements Lifecycle {
     this.#wakeUp.notify();
   }
 
+  /** Resolves when all events that were committed before the call are in the log. Pending for as long as the database is away. */
+  flush(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#flushing.push(resolve);
+      this.#wakeUp.notify();
+    });
+  }
+
   async #run(): Promise<void> {
     const { clock, observe, pollMs } = this.#options;
     const { signal } = this.#closing;
     const backOff = new BackOff(retryBackOff, this.#options);
     while (!signal.aborted) {
       this.#wakeUp.reset();
+      const flushing = this.#flushing;
+      this.#flushing = [];
       try {
         const startedMs = clock.monotonicMs();
         const { moved, position } = await this.#move();
@@ -98,9 +109,15 @@ export class OutboxRelay implements Lifecycle {
             durationMs: clock.monotonicMs() - startedMs,
           });
         }
-        if (moved < batchSize) await this.#wakeUp.wait(clock, pollMs, signal);
+        if (moved === batchSize) {
+          this.#flushing.push(...flushing);
+          continue;
+        }
+        for (const resolve of flushing) resolve();
+        await this.#wakeUp.wait(clock, pollMs, signal);
       } catch (error) {
         if (signal.aborted) return;
+        this.#flushing.push(...flushing);
         observe({ kind: 'bus.relay-failed', error });
         await backOff.wait(signal).catch(() => undefined);
       }

@@ -7,10 +7,13 @@ import {
   type Transaction,
 } from '@drover/database';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
+import { BarrierParts } from '../barrier-parts.js';
 import { closeDeliveries, EventDelivery } from '../event-delivery.js';
-import type { EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
+import type { BarrierOptions, BarrierParticipant, EventBus, SubscribeOptions, Subscription } from '../event-bus.js';
 import type { EventBusObservation } from '../observations.js';
+import { BusMember } from './bus-member.js';
 import { readByIndex } from './index-only-session.js';
+import { InstallationBarrier } from './installation-barrier.js';
 import { eventsChannel, OutboxRelay } from './outbox-relay.js';
 import { writeToOutbox } from './outbox.js';
 import { Retention } from './retention.js';
@@ -40,6 +43,9 @@ export class PostgresEventBus implements EventBus {
   readonly #outbox: GroupCommit<readonly NewEvent[]>;
   /** Connection on which subscribers read and hold the locks on their names. */
   readonly #subscribers: SubscriberConnection;
+  readonly #member: BusMember;
+  readonly #barrierParts: BarrierParts;
+  readonly #barrier: InstallationBarrier;
   readonly #parts: Lifecycle;
   readonly #deliveries = new Set<EventDelivery>();
 
@@ -49,7 +55,19 @@ export class PostgresEventBus implements EventBus {
     this.#pollMs = pollMs;
     this.#relay = new OutboxRelay({ ...options, pollMs });
     this.#notifications = new Notifications(database);
-    this.#subscribers = subscriberConnection(database.dedicatedConnection('subscribers'));
+    const { clock, randomness } = options;
+    this.#member = new BusMember(randomness);
+    this.#subscribers = subscriberConnection(database.dedicatedConnection('subscribers'), this.#member);
+    this.#barrierParts = new BarrierParts(clock);
+    this.#barrier = new InstallationBarrier({
+      connection: this.#subscribers.connection,
+      notifications: this.#notifications,
+      relay: this.#relay,
+      member: this.#member,
+      parts: this.#barrierParts,
+      clock,
+      randomness,
+    });
     this.#outbox = new GroupCommit({
       name: 'outbox',
       maxConcurrent: 1,
@@ -70,11 +88,13 @@ export class PostgresEventBus implements EventBus {
     await this.#notifications.listen(eventsChannel, () => {
       for (const delivery of this.#deliveries) delivery.wake();
     });
+    await this.#barrier.listen();
     await this.#parts.start(signal);
   }
 
   /** Ends the subscriptions; publishing stays possible until `stop`. */
   async drain(deadline: AbortSignal): Promise<void> {
+    await this.#member.leave(this.#subscribers.connection);
     await closeDeliveries(this.#deliveries, deadline);
     await this.#parts.drain(deadline);
   }
@@ -101,6 +121,14 @@ export class PostgresEventBus implements EventBus {
     return row?.position ?? 0;
   }
 
+  barrier(options: BarrierOptions): Promise<readonly string[]> {
+    return this.#barrier.wait(options);
+  }
+
+  onBarrier(participant: BarrierParticipant): void {
+    this.#barrierParts.addParticipant(participant);
+  }
+
   async subscribe({ topics, name, from, handle, onGap }: SubscribeOptions): Promise<Subscription> {
     const { database } = this.#options;
     const topicNames = topics.map((topic) => topic.name);
@@ -119,12 +147,14 @@ export class PostgresEventBus implements EventBus {
       pollMs: this.#pollMs,
     });
     this.#deliveries.add(delivery);
+    if (name === undefined) this.#barrierParts.add(delivery);
     return {
       get position() {
         return delivery.position;
       },
       close: async () => {
         this.#deliveries.delete(delivery);
+        this.#barrierParts.remove(delivery);
         await delivery.close();
       },
     };
@@ -132,10 +162,11 @@ export class PostgresEventBus implements EventBus {
 }
 
 /** Counts connections, because a session lock is lost with the connection that acquired it. */
-function subscriberConnection(connection: DedicatedConnection): SubscriberConnection {
+function subscriberConnection(connection: DedicatedConnection, member: BusMember): SubscriberConnection {
   let made = 0;
   connection.onConnected(async (fresh) => {
     await readByIndex(fresh);
+    await member.join(fresh);
     made += 1;
   });
   return { connection, connectionNumber: () => (connection.connected ? made : 0), claimedHere: new Set() };

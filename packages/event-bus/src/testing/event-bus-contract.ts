@@ -3,7 +3,7 @@ import type { Transaction } from '@drover/database';
 import { eventually } from '@drover/testkit';
 import Type from 'typebox';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EventBus, SubscribeOptions } from '../event-bus.js';
+import type { BarrierSubject, EventBus, SubscribeOptions } from '../event-bus.js';
 
 export const birds = defineTopic('test.birds', { about: 'Birds', schema: Type.Object({ n: Type.Integer() }) });
 export const fish = defineTopic('test.fish', { about: 'Fish', schema: Type.Object({ n: Type.Integer() }) });
@@ -33,6 +33,8 @@ export async function recorder(
   return { seen, close: () => subscription.close() };
 }
 
+/** Longer than a busy machine needs. */
+const patientMs = 60_000;
 const generations = (events: readonly PublishedEvent[]): number[] => events.map((event) => event.generation);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, n) => n + 1);
 
@@ -204,6 +206,46 @@ export function eventBusContract(adapter: string, openWorld: () => Promise<Event
       const next = await recorder(two, { name: 'moving' });
       await eventually(() => expect(generations(next.seen)).toEqual([2]));
       expect(generations(drained.seen)).toEqual([1]);
+    });
+
+    it('passes a barrier when all buses have handled what was committed before it', async () => {
+      const [one, two] = await Promise.all([world.open(), world.open()]);
+      const buses = await Promise.all([recorder(one), recorder(two)]);
+      await world.transaction((tx) =>
+        one.publish(
+          upTo(300).map((n) => bird('a', n)),
+          tx,
+        ),
+      );
+      expect(await one.barrier({ withinMs: patientMs })).toEqual([]);
+      for (const { seen } of buses) expect(seen).toHaveLength(300);
+      expect(await two.barrier({ withinMs: patientMs })).toEqual([]);
+    });
+
+    it('tells what a barrier waits for when a handler or a participant of another bus takes longer', async () => {
+      const [one, two] = await Promise.all([world.open(), world.open()]);
+      let release = (): void => undefined;
+      const held = new Promise<void>((resolve) => (release = resolve));
+      const slow = await recorder(two, { handle: () => held });
+      await one.publish([bird('a', 1)]);
+      const waitsFor = async (subject?: BarrierSubject): Promise<string> =>
+        (await one.barrier({ withinMs: 1_000, about: subject })).join();
+      try {
+        // More than once: on a busy machine, an answer may come too late.
+        await eventually(async () => expect(await waitsFor()).toContain('its subscriptions, which are behind'));
+      } finally {
+        release();
+      }
+      expect(await one.barrier({ withinMs: patientMs })).toEqual([]);
+      await slow.close();
+      const about = { topic: birds.name, key: 'a', generation: 1, removed: false };
+      const heard: unknown[] = [];
+      two.onBarrier((subject, signal) => {
+        heard.push(subject);
+        return new Promise((resolve) => signal.addEventListener('abort', () => resolve('the nest')));
+      });
+      await eventually(async () => expect(await waitsFor(about)).toContain('the nest'));
+      expect(heard).toContainEqual(about);
     });
 
     it('drains no longer than it may when a handler does not come to its end', async () => {
