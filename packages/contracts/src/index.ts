@@ -121,6 +121,7 @@ export { ScalingDecisionView, ScalingView } from './scaling.js';
 export { functionRoutes } from './http/function-routes.js';
 export { createClient } from './http/client.js';
 export type { Client, ClientOptions, SendRequest } from './http/client.js';
+export { respondAsync, waitingForHeader } from './http/change-headers.js';
 export { connectionHeaders, namedByConnection } from './http/connection-headers.js';
 export { controlRoutes } from './http/control-routes.js';
 export { ErrorBody, toErrorBody } from './http/error-body.js';
@@ -128,7 +129,13 @@ export { toOpenApi, toYaml } from './http/openapi.js';
 export type { OpenApiInfo } from './http/openapi.js';
 export { isForFunctions, isRecordsImport, recordsPathName, sharedRecordsNames } from './http/platform-paths.js';
 export { defineRoute } from './http/route.js';
-export { readRuntimeCallPath, runtimeCallPath, runtimeCalls } from './http/runtime-calls.js';
+export {
+  readRuntimeCallPath,
+  readRuntimeStatePath,
+  runtimeCallPath,
+  runtimeCalls,
+  runtimeStatePath,
+} from './http/runtime-calls.js';
 export type {
   RuntimeAnswerHead,
   RuntimeCallHead,
@@ -138,6 +145,7 @@ export type {
   RuntimeKeys,
   RuntimeListedFunction,
   RuntimeListing,
+  RuntimeServedState,
 } from './http/runtime-calls.js';
 export type { Method, Route, RouteInput, RouteOutput, RouteResponse } from './http/route.js';
 export { defaultTenantId } from './ids.js';

@@ -1,16 +1,26 @@
 import { hash } from 'node:crypto';
-import { readRuntimeCallPath, runtimeCalls, type RuntimeListing } from '@drover/contracts';
+import {
+  readRuntimeCallPath,
+  readRuntimeStatePath,
+  runtimeCalls,
+  type RuntimeListing,
+  type RuntimeServedState,
+} from '@drover/contracts';
+import { deadlineAfter } from '@drover/service-kit';
 import { shownTriggerType } from '../applications/trigger-types.js';
 import { mayAdminister } from '../admin/admin-access.js';
 import { applicationNotFound, functionKeyRequired, functionNotFound } from '../exchanges/errors.js';
 import type { Exchange } from '../exchanges/exchange.js';
 import type { HttpApplication, HttpApplications } from '../routes/http-application.js';
+import { parseQuery } from '../routes/request-target.js';
 import { Refused } from '../exchanges/outcome-refusal.js';
 import type { ServeOptions } from '../exchanges/serve-options.js';
 import { writeAnswer } from '../exchanges/write-answer.js';
 import { serveCall } from './serve-call.js';
 
 const { applicationsPath: prefix } = runtimeCalls;
+/** Of a request for the state of an application. */
+const longestWaitMs = 60_000;
 
 export interface ApplicationsCall {
   readonly exchange: Exchange;
@@ -25,13 +35,15 @@ export function isAboutApplications(path: string): boolean {
 }
 
 /**
- * Serves the control plane, which presents the master key: lists the functions of all applications, and runs a function and
- * returns its result. `runtimeCalls` has the paths.
+ * Serves the control plane, which presents the master key: lists the functions of all applications, waits until one is served as it was
+ * deployed, and runs a function and returns its result. `runtimeCalls` has the paths.
  */
 export async function serveApplications(call: ApplicationsCall): Promise<void> {
   const { exchange, applications } = call;
   const { path } = exchange.target;
   if (path.length === prefix.length && exchange.method === 'GET') return list(call);
+  const awaited = exchange.method === 'GET' ? readRuntimeStatePath(path) : undefined;
+  if (awaited !== undefined) return await awaitState(call, awaited);
   const named = exchange.method === 'POST' ? readRuntimeCallPath(path) : undefined;
   if (!named) throw notFound(exchange);
   const application = applications.named(named.application, named.functionName);
@@ -69,6 +81,22 @@ function list(call: ApplicationsCall): void {
   if (exchange.request.headers['if-none-match'] === tag)
     return writeAnswer(exchange, { status: 304, headers, body: undefined });
   writeAnswer(exchange, { status: 200, headers: ['content-type', 'application/json', ...headers], body });
+}
+
+/** Answers when the application is served in the generation that the query names, or after the time that it gives. */
+async function awaitState(call: ApplicationsCall, name: string): Promise<void> {
+  const { exchange, applications } = call;
+  if (!open(call)) throw new Refused(functionKeyRequired({}));
+  exchange.functionName = 'admin';
+  const { generation, removed, waitMs } = parseQuery(exchange.target.query);
+  const atMostMs = Math.min(Math.max(0, Number(waitMs) || 0), longestWaitMs);
+  const deadline = deadlineAfter(call.serving.clock, atMostMs, exchange.signal);
+  const state = { name, generation: Number(generation) || 0, removed: removed === 'true' };
+  const waitsFor = await applications.untilServed?.(state, deadline.signal);
+  deadline.cancel();
+  const answer: RuntimeServedState = waitsFor === undefined ? {} : { waitsFor };
+  const headers = ['content-type', 'application/json', 'cache-control', 'no-store'];
+  writeAnswer(exchange, { status: 200, headers, body: JSON.stringify(answer) });
 }
 
 /** Returns the applications that the key may administer; undefined if there are applications, but none for this key. */

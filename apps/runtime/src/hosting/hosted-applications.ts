@@ -4,7 +4,7 @@ import { applicationNameOf } from '../applications/application-key.js';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
 import { applicationRemoved } from '../errors.js';
 import type { JobHost } from '../job-hosts/job-host.js';
-import type { HttpApplication, RequestLine } from '../routes/http-application.js';
+import type { HttpApplication, RequestLine, ServedState } from '../routes/http-application.js';
 import { RouteResolver } from '../routes/route-resolver.js';
 import type { SpecializableApplications } from '../specialization/specializer.js';
 import type { WorkerLifecycle } from '../worker-lifecycle/worker-lifecycle.js';
@@ -31,6 +31,8 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
   /** By `tenant/application`. */
   readonly #applications = new Map<string, ParkableApplication>();
   readonly #resolver = new RouteResolver(() => this.#applications.values());
+  /** Callers of `untilServed`, which look again at every change. */
+  readonly #watching = new Set<() => void>();
 
   constructor(options: HostedApplicationsOptions) {
     this.#options = options;
@@ -74,11 +76,12 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     const name = `${application.tenantId}/${application.applicationId}`;
     const known = this.#applications.get(name);
     if (known && known.generation > application.generation) return;
-    const hosted = known ?? new ParkableApplication(name, this.#options);
+    const hosted = known ?? new ParkableApplication(name, this.#options, () => this.#changed());
     await hosted.apply(application);
     if (!known && this.#applications.has(name)) return await this.#host(application); // hosted meanwhile
     this.#applications.set(name, hosted);
     this.#resolver.clear();
+    this.#changed();
     this.#options.observe({ kind: 'hosting.hosted', application: name, generation: hosted.generation });
   }
 
@@ -89,6 +92,7 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     if (!application) return;
     this.#applications.delete(name);
     this.#resolver.clear();
+    this.#changed();
     const deadline = deadlineAfter(clock, drainMs);
     await application.remove(deadline.signal);
     const workers = registry.all().filter(({ applicationKey = '' }) => applicationNameOf(applicationKey) === name);
@@ -117,6 +121,35 @@ export class HostedApplications implements Lifecycle, SpecializableApplications 
     this.#first.attached();
     for (const { hosts } of this.#applications.values())
       for (const host of hosts) if (host.isUnserved) host.requestAgain();
+  }
+
+  /**
+   * Resolves when calls are served as a generation of an application says, or those of a removed one are refused. Resolves with what is
+   * missing once `signal` has aborted.
+   */
+  untilServed({ name, generation, removed }: ServedState, signal: AbortSignal): Promise<string | undefined> {
+    const missing = (): string | undefined => {
+      const application = this.#applications.get(name);
+      if (removed) return application ? 'the removal from the runtime' : undefined;
+      if (!application || application.generation < generation) return 'the runtime, which does not have the change yet';
+      return application.waitsFor;
+    };
+    return new Promise((resolve) => {
+      const look = (): void => {
+        const waitsFor = missing();
+        if (waitsFor !== undefined && !signal.aborted) return;
+        this.#watching.delete(look);
+        signal.removeEventListener('abort', look);
+        resolve(waitsFor);
+      };
+      this.#watching.add(look);
+      signal.addEventListener('abort', look);
+      look();
+    });
+  }
+
+  #changed(): void {
+    for (const look of this.#watching) look();
   }
 
   /** Records why a worker ended before it was ready. */

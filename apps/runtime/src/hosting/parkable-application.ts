@@ -21,13 +21,16 @@ export class ParkableApplication {
   readonly #hosts = new Map<string, ParkableJobHost>();
   readonly #split = new TrafficSplit();
   readonly #retiring = new Set<ParkableJobHost>();
+  readonly #onServing: () => void;
   #routes: readonly HttpApplication[] = [];
   #generation = 0;
   #weights: ReadonlyMap<string, number> = new Map();
 
-  constructor(name: string, parts: HostingParts) {
+  /** Calls `onServing` when `waitsFor` may have changed. */
+  constructor(name: string, parts: HostingParts, onServing: () => void) {
     this.name = name;
     this.#parts = parts;
+    this.#onServing = onServing;
   }
 
   get generation(): number {
@@ -51,6 +54,22 @@ export class ParkableApplication {
   get failure(): string | undefined {
     const failing = this.#all().find(({ weight, failure }) => weight > 0 && failure !== undefined);
     return this.#all().some(({ workers }) => workers > 0) ? undefined : failing?.failure;
+  }
+
+  /**
+   * Returns what is missing until calls are divided as the traffic says; undefined if they are. An application without workers lacks
+   * nothing: its next call waits for a worker of a version with a share.
+   */
+  get waitsFor(): string | undefined {
+    const hosts = this.#all();
+    if (!hosts.some(({ workers }) => workers > 0)) return undefined;
+    for (const [codeVersion, percent] of this.#weights) {
+      const host = percent > 0 ? this.hostOf(codeVersion) : undefined;
+      if (!host || host.serves(codeVersion)) continue;
+      const { failure } = host;
+      return `a function worker of version ${codeVersion}${failure === undefined ? '' : `, which fails: ${failure}`}`;
+    }
+    return undefined;
   }
 
   /**
@@ -147,6 +166,7 @@ export class ParkableApplication {
 
   /** Closes job hosts without a share, once another one has a worker, and forgets those without a version. */
   #settle(): void {
+    this.#onServing();
     const isReplaced = this.#all().some(({ weight, workers }) => weight > 0 && workers > 0);
     for (const host of this.#all()) {
       if (host.weight > 0) continue;

@@ -145,6 +145,12 @@ export class ParkableJobHost {
     return this.#router?.size ?? 0;
   }
 
+  /** Whether a code version has a worker that takes invocations. */
+  serves(codeVersion: string): boolean {
+    for (const served of this.#router?.versions ?? []) if (served === codeVersion) return true;
+    return false;
+  }
+
   /** Calls that wait for the job host to open, or for a worker. */
   get waiting(): number {
     return this.#calls.waiting + (this.#router?.waiting ?? 0);

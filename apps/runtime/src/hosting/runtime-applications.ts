@@ -1,7 +1,7 @@
 import type { DeployedApplications } from '../deployments/deployed-applications.js';
 import type { DeployedVersion, FunctionIndex } from '../deployments/deployed-version.js';
 import type { JobHost } from '../job-hosts/job-host.js';
-import type { HttpApplication, HttpApplications, RequestLine } from '../routes/http-application.js';
+import type { HttpApplication, HttpApplications, RequestLine, ServedState } from '../routes/http-application.js';
 import type { SpecializableApplications } from '../specialization/specializer.js';
 import type { FunctionWorker } from '../workers/function-worker.js';
 import type { HostedApplications } from './hosted-applications.js';
@@ -51,6 +51,10 @@ export class RuntimeApplications implements HttpApplications, SpecializableAppli
 
   named(name: string, functionName: string): HttpApplication | undefined {
     return this.#hosted.named(name, functionName) ?? this.#deployed.named(name);
+  }
+
+  untilServed(state: ServedState, signal: AbortSignal): Promise<string | undefined> {
+    return this.#hosted.untilServed(state, signal);
   }
 
   untilKnown(): Promise<void> | undefined {

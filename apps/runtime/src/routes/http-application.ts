@@ -16,6 +16,15 @@ export interface RequestLine {
   readonly headers?: { readonly 'access-control-request-method'?: string | undefined };
 }
 
+/** A state of an application that the control plane has stored. */
+export interface ServedState {
+  /** `tenant/application`. */
+  readonly name: string;
+  readonly generation: number;
+  /** It is being removed. */
+  readonly removed: boolean;
+}
+
 /** The applications that the HTTP server serves. */
 export interface HttpApplications {
   /** Returns the application of a request. On the hot path of every request. */
@@ -24,6 +33,8 @@ export interface HttpApplications {
   named(name: string, functionName: string): HttpApplication | undefined;
   /** Returns a promise while it is not known yet which applications there are, as after a restart; undefined once it is. */
   untilKnown?(): Promise<void> | undefined;
+  /** Resolves when calls are served as a stored state says, or once `signal` has aborted with what is missing. */
+  untilServed?(state: ServedState, signal: AbortSignal): Promise<string | undefined>;
   /** All applications in their current version. */
   all(): readonly HttpApplication[];
   /** The applications of which no call is served now, each with the reason. */

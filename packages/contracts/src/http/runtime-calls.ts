@@ -6,6 +6,7 @@ import type { StoredFunctionIndex } from '../function-index.js';
  * import it from here.
  *
  *     GET  /admin/applications                                                          a `RuntimeListing`
+ *     GET  /admin/applications/{tenant}/{application}/state?generation=                 waits, then a `RuntimeServedState`
  *     POST /admin/applications/{tenant}/{application}/functions/{function}/invoke       runs one and waits for its result
  *     GET  /admin/keys                                                                  a `RuntimeKeys`
  *     POST /admin/indexes                                                               a `RuntimeIndexRequest`: a `RuntimeIndexAnswer`
@@ -91,6 +92,12 @@ export interface RuntimeListedFunction {
   readonly isDisabled: boolean;
 }
 
+/** Whether calls of an application are served as the control plane has stored it. */
+export interface RuntimeServedState {
+  /** What is missing after the time that the request gave; absent if nothing is. */
+  readonly waitsFor?: string;
+}
+
 /** The functions that a runtime serves, with their paths and their keys in clear text. */
 export interface RuntimeKeys {
   readonly applications: readonly {
@@ -131,6 +138,26 @@ const invokePart = '/invoke';
 export function runtimeCallPath(tenantId: string, application: string, functionName: string): string {
   const [tenant, app, name] = [tenantId, application, functionName].map(encodeURIComponent);
   return `${applicationsPath}/${tenant}/${app}${functionsPart}${name}${invokePart}`;
+}
+
+export interface RuntimeStateQuery {
+  readonly generation: number;
+  /** The application is being removed. */
+  readonly removed: boolean;
+  readonly waitMs: number;
+}
+
+const statePart = '/state';
+
+/** Returns the path that waits until an application, `tenant/application`, is served in a generation. */
+export function runtimeStatePath(application: string, { generation, removed, waitMs }: RuntimeStateQuery): string {
+  const named = application.split('/').map(encodeURIComponent).join('/');
+  return `${applicationsPath}/${named}${statePart}?generation=${generation}&removed=${removed}&waitMs=${Math.round(waitMs)}`;
+}
+
+/** Returns the application of such a path, still encoded and without its query; undefined for every other path. */
+export function readRuntimeStatePath(path: string): string | undefined {
+  return /^\/admin\/applications\/([^/]+\/[^/]+)\/state$/.exec(path)?.[1];
 }
 
 /** Returns `tenant/application` and the function of such a path, still encoded; undefined for every other path. */
