@@ -33,7 +33,7 @@ export interface ReadyLine {
  */
 export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   const own = Object.entries(process.env).filter(
-    ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_)/i.test(name),
+    ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_|CI$)/i.test(name),
   );
   return { ...Object.fromEntries(own), DROVER_EMULATORS: 'off', ...extra };
 }

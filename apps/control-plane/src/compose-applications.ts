@@ -11,10 +11,12 @@ import type { RuntimeConnection } from '@drover/dispatchers';
 import type { EventBus } from '@drover/event-bus';
 import { inOrder, type Clock, type Lifecycle, type Observe, type Randomness } from '@drover/service-kit';
 import { applicationHandlers } from './api/application-handlers.js';
+import { applicationSubject } from './api/application-subject.js';
 import { Deployer } from './applications/deployer.js';
 import { FolderDeployments } from './applications/folder-deployments.js';
 import { FunctionIndexer } from './applications/function-indexer.js';
 import { PayloadUploads } from './applications/payload-uploads.js';
+import type { SubjectOf } from './changes/applied-changes.js';
 import type { ControlPlaneConfig } from './config.js';
 import type { RouteHandler } from './http/route-handler.js';
 import type { ControlPlaneObservation } from './observations.js';
@@ -35,6 +37,8 @@ export interface ComposedApplications {
   readonly catalog: ApplicationCatalog;
   readonly folders: FolderDeployments;
   readonly handlers: readonly RouteHandler[];
+  /** What a request of `handlers` has changed. */
+  readonly subjectOf: SubjectOf;
   readonly life: Lifecycle;
 }
 
@@ -73,5 +77,6 @@ export function composeApplications(
     ...io,
   });
   const handlers = applicationHandlers({ catalog, deployer, uploads, observe: io.observe });
-  return { catalog, folders, handlers, life: inOrder('applications', [uploads, folders]) };
+  const subjectOf = applicationSubject(catalog);
+  return { catalog, folders, handlers, subjectOf, life: inOrder('applications', [uploads, folders]) };
 }

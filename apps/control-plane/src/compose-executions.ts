@@ -64,6 +64,8 @@ export interface ExecutionParts extends Io {
 /** Calls of functions and their executions. */
 export interface ComposedExecutions {
   readonly handlers: readonly RouteHandler[];
+  /** Remove functions, and pause and empty their queues. */
+  readonly queueHandlers: readonly RouteHandler[];
   /** Routes served beside `handlers`, below the HTTP framework. */
   readonly routes: readonly Route[];
   readonly serve: NonNullable<HttpServerOptions['front']>;
@@ -123,11 +125,8 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
     ...io,
   });
   return {
-    handlers: [
-      ...executionHandlers({ queries, commands, peers }),
-      ...callbackSecretHandlers(secrets),
-      ...functionQueueHandlers({ ...functions, queues, removals, peers, observe }),
-    ],
+    handlers: [...executionHandlers({ queries, commands, peers }), ...callbackSecretHandlers(secrets)],
+    queueHandlers: functionQueueHandlers({ ...functions, queues, removals, peers, observe }),
     routes: edgeRoutes,
     serve: edge.take,
     serveFastLane: edge.takeFastLane,

@@ -67,6 +67,7 @@ export function composeFunctions(
     isEnding,
     ...io,
   });
+  bus.onBarrier(discovered.untilServed);
   const cipher = new EnvCipher(config.secretsKey, randomness);
   const store = new FunctionStore(database, bus, cipher);
   const catalog = new StoredFunctionCatalog({ store, bus, discovered, clock, observe });

@@ -16,6 +16,7 @@ import { bootstrapKeys } from './access/bootstrap-key.js';
 import { apiKeyHandlers } from './api/api-key-handlers.js';
 import { scalingHandlers, type ExplainScaling } from './api/scaling-handlers.js';
 import { openApiHandlers, statusHandlers } from './api/status-handlers.js';
+import { AppliedChanges } from './changes/applied-changes.js';
 import { composeApplications } from './compose-applications.js';
 import { composeAssignments } from './compose-assignments.js';
 import { composeCollections } from './compose-collections.js';
@@ -111,15 +112,17 @@ export function composeControlPlane(
     sinks,
     ...io,
   });
+  const changes = new AppliedChanges({ bus, waitMs: config.changeWaitMs });
   const handlers = [
     ...statusHandlers({ version, database, bus, health, metrics: sinks.metrics, clock }),
-    ...apiKeyHandlers({ store: keys, authenticator, ...io }),
-    ...functions.handlers,
-    ...applications.handlers,
-    ...collections.handlers,
+    ...changes.awaited(apiKeyHandlers({ store: keys, authenticator, ...io })),
+    ...changes.awaited(functions.handlers),
+    ...changes.awaited(applications.handlers, applications.subjectOf),
+    ...changes.awaited(collections.handlers),
     ...assignments.handlers,
     ...recordEvents.handlers,
     ...scalingHandlers(explainScaling),
+    ...changes.awaited(executions.queueHandlers),
     ...executions.handlers,
   ];
   const routes = [...handlers.map(({ route }) => route), ...executions.routes];

@@ -60,6 +60,13 @@ export const controlPlaneVariables = {
     default: 604_800_000,
     about: 'How long events are kept for subscribers that are away.',
   }),
+  changeWaitMs: milliseconds('DROVER_CHANGE_WAIT_MS', {
+    min: 0,
+    max: 60_000,
+    default: 10_000,
+    about:
+      'How long the answer to a change (deployment, traffic, function, collection, API key) waits until the change holds on every process of the installation. What takes longer is named in the header `x-drover-waiting-for`; 0 waits for nothing.',
+  }),
   ...functionVariables,
   ...applicationVariables,
   ...collectionVariables,

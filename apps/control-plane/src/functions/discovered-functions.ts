@@ -1,8 +1,9 @@
-import { runtimeCalls, type RuntimeListing, type TenantId } from '@drover/contracts';
+import { applicationChanged, runtimeCalls, type RuntimeListing, type TenantId } from '@drover/contracts';
+import type { BarrierParticipant } from '@drover/event-bus';
 import { headerLine, isHeaderValue } from '@drover/http-edge';
 import {
   BackOff,
-  sleep,
+  WakeUp,
   type BackOffPolicy,
   type Clock,
   type Lifecycle,
@@ -17,6 +18,7 @@ import {
   type DiscoveredNames,
 } from './discovered-definitions.js';
 import type { DiscoveredFunctionsObservation } from './discovered-observations.js';
+import { untilRuntimeServes } from './until-runtime-serves.js';
 
 export interface DiscoveredFunctionsOptions {
   readonly connection: RuntimeConnection;
@@ -64,6 +66,9 @@ export class DiscoveredFunctions implements Lifecycle {
   #failure: string | undefined = notListedYet;
   #serving: PartHealth = { isReady: true, problems: {} };
   #polling: Promise<void> | undefined;
+  readonly #wakeUp = new WakeUp();
+  /** Callers of `refresh` that the next poll settles. */
+  #refreshing: (() => void)[] = [];
 
   constructor(options: DiscoveredFunctionsOptions) {
     this.#options = options;
@@ -120,6 +125,26 @@ export class DiscoveredFunctions implements Lifecycle {
     });
   }
 
+  /** Polls now. Resolves when a poll that began after the call has ended, also if it failed. */
+  refresh(): Promise<void> {
+    if (!this.#polling || this.#stopping.signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#refreshing.push(resolve);
+      this.#wakeUp.notify();
+    });
+  }
+
+  /**
+   * Takes part in barriers: a deployment holds here once the runtime serves calls as it says, and its functions are known. Resolves with
+   * what is missing once `signal` has aborted.
+   */
+  readonly untilServed: BarrierParticipant = async (about, signal) => {
+    if (about?.topic !== applicationChanged.name || !this.#options.connection.isConfigured) return undefined;
+    const waitsFor = await untilRuntimeServes(this.#options, about, signal);
+    if (waitsFor === undefined) await this.refresh();
+    return waitsFor;
+  };
+
   #resolveWaiters(): void {
     for (const end of this.#waiting) end();
   }
@@ -129,12 +154,17 @@ export class DiscoveredFunctions implements Lifecycle {
     const { signal } = this.#stopping;
     const backOff = new BackOff(pollBackOff, this.#options);
     while (!signal.aborted) {
+      this.#wakeUp.reset();
+      const refreshing = this.#refreshing;
+      this.#refreshing = [];
       const reason = await this.#poll(signal).catch(explain);
-      if (signal.aborted) return;
+      for (const resolve of refreshing) resolve();
+      if (signal.aborted) break;
       if (reason === undefined) backOff.reset();
       else this.#recordFailure(reason);
-      await sleep(clock, reason === undefined ? everyMs : backOff.nextMs(), signal).catch(() => undefined);
+      await this.#wakeUp.wait(clock, reason === undefined ? everyMs : backOff.nextMs(), signal);
     }
+    for (const resolve of this.#refreshing) resolve();
   }
 
   /** Polls once. Returns the reason for a failure, or undefined. */

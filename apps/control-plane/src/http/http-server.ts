@@ -216,12 +216,13 @@ export class HttpServer implements Lifecycle {
           address: request.url,
           authorization: request.headers.authorization,
           isForwarded: wasForwarded(request),
+          prefer: request.headers.prefer?.toString(),
         };
         const file = upload && uploadedFile(body, upload.contentType);
         if (route.bodyCheck && route.body) dropUnsetFields(body, route.body);
         const result = await answer({ caller, params, query, body, upload: file, origin } as never); // validated against this route's schemas
         const { contentType = 'application/json; charset=utf-8' } = responses[result.status] ?? {};
-        void reply.code(result.status);
+        void reply.code(result.status).headers(result.headers ?? {});
         if (result.body !== undefined) void reply.type(contentType);
         return reply.send(result.body);
       },

@@ -13,6 +13,8 @@ export interface Origin {
   readonly authorization: string | undefined;
   /** Another replica asks: the answer is about this replica only. */
   readonly isForwarded: boolean;
+  /** The `Prefer` header: whether the caller waits until a change holds everywhere. */
+  readonly prefer: string | undefined;
 }
 
 export type RouteRequest<R extends Route> = RouteInput<R, AsyncIterable<Uint8Array>> &
@@ -21,7 +23,11 @@ export type RouteRequest<R extends Route> = RouteInput<R, AsyncIterable<Uint8Arr
 /** A route and its implementation. */
 export interface RouteHandler {
   readonly route: Route;
-  readonly answer: (request: never) => Promise<{ readonly status: number; readonly body: unknown }>;
+  readonly answer: (request: never) => Promise<{
+    readonly status: number;
+    readonly body: unknown;
+    readonly headers?: Readonly<Record<string, string>>;
+  }>;
 }
 
 /** Binds an implementation to its route: input and every answer are checked by the compiler. */

@@ -1,5 +1,6 @@
 import { CodedError, type ErrorTraits } from '../errors/define-error.js';
 import { requestUnsendable, serverUnreachable, unexpectedAnswer } from '../errors/errors.js';
+import { respondAsync, waitingForHeader } from './change-headers.js';
 import type { ErrorBody } from './error-body.js';
 import type { Route, RouteInput, RouteOutput } from './route.js';
 
@@ -11,6 +12,10 @@ export interface ClientOptions {
   readonly fetch?: SendRequest;
   /** Time limit of one call; 30 s by default. */
   readonly timeoutMs?: number;
+  /** Changes are answered as soon as they are stored, before they hold everywhere. */
+  readonly isAsync?: boolean;
+  /** Called after a change that is stored but does not hold everywhere yet, with what it waits for. */
+  readonly onWaiting?: (waitsFor: string) => void;
 }
 
 /** What the client needs of `fetch`. Rejects if no complete answer comes before `signal` aborts. */
@@ -22,7 +27,12 @@ export type SendRequest = (
     readonly body?: string | Uint8Array<ArrayBuffer>;
     readonly signal: AbortSignal;
   },
-) => Promise<{ readonly status: number; readonly ok: boolean; text(): Promise<string> }>;
+) => Promise<{
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers?: { get(name: string): string | null };
+  text(): Promise<string>;
+}>;
 
 const defaultTimeoutMs = 30_000;
 
@@ -60,11 +70,13 @@ async function call(route: Route, parts: Parts, options: ClientOptions): Promise
   const url = urlOf(route, params, query, options);
   const headers: Record<string, string> = { accept: 'application/json' };
   if (options.apiKey !== undefined) headers['authorization'] = `Bearer ${checkedKey(options.apiKey)}`;
+  if (options.isAsync === true) headers['prefer'] = respondAsync;
   if (body !== undefined) headers['content-type'] = 'application/json';
   if (upload !== undefined && route.upload) headers['content-type'] = route.upload.contentType;
   const sent = upload ?? (body === undefined ? undefined : JSON.stringify(body));
   const request = { method: route.method, headers, ...(sent !== undefined && { body: sent }) };
   const response = await send(url, request, options);
+  if (response.waitsFor !== undefined) options.onWaiting?.(response.waitsFor);
   if (response.ok) return parseBody(route, url, response);
   throw errorFrom(route, url, response);
 }
@@ -78,7 +90,8 @@ async function send(
   try {
     const signal = AbortSignal.timeout(options.timeoutMs ?? defaultTimeoutMs);
     const response = await (options.fetch ?? fetch)(url, { ...request, signal });
-    return { status: response.status, ok: response.ok, text: await response.text() };
+    const waitsFor = response.headers?.get(waitingForHeader) ?? undefined;
+    return { status: response.status, ok: response.ok, text: await response.text(), waitsFor };
   } catch (error) {
     throw serverUnreachable({ url: options.url, reason: reasonOf(error) }, error);
   }
@@ -88,6 +101,7 @@ interface ReceivedResponse {
   readonly status: number;
   readonly ok: boolean;
   readonly text: string;
+  readonly waitsFor: string | undefined;
 }
 
 function urlOf(
