@@ -18,4 +18,6 @@ export interface UpFlags {
 export interface ClientFlags {
   readonly dataDir?: string;
   readonly json?: boolean;
+  /** Of commands that change something: answered as soon as the change is stored. */
+  readonly noWait?: boolean;
 }

@@ -49,3 +49,27 @@ export function numberOption(
     },
   };
 }
+
+const unitMs = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** A time such as `30s`, `500ms` or `2m`; a number alone is in seconds. */
+export function durationOption(
+  flag: string,
+  help: string,
+  { maxMs }: { readonly maxMs: number },
+): CommandOption<number> {
+  return {
+    flag,
+    value: '<time>',
+    help,
+    read(texts) {
+      const text = texts.at(-1) ?? '';
+      const [, digits, unit = 's'] = /^(\d{1,9})(ms|s|m|h)?$/.exec(text) ?? [];
+      const ms = Number(digits) * unitMs[unit as keyof typeof unitMs]; // one of those that the pattern lists
+      if (ms <= maxMs) return ms;
+      throw new UsageError(
+        `The value "${text}" of --${flag} is invalid. Give a time such as 30s, up to ${maxMs / 1_000}s.`,
+      );
+    },
+  };
+}

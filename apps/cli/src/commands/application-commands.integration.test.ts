@@ -35,6 +35,14 @@ const scaling = {
   decisions: [],
 };
 
+const automaticRollback = {
+  generation: 2,
+  at: '2030-01-01T00:00:01.000Z',
+  kind: 'rolled-back-automatically',
+  traffic: { [older]: 100 },
+  reason: '30 of 40 calls failed',
+};
+
 /** Answers of a platform with one application. */
 function answerTo(method: string | undefined, url: string | undefined): unknown {
   if (url === '/v1/apps' && method === 'GET') return { applications: [view({ [newer]: 100 })] };
@@ -47,6 +55,8 @@ function answerTo(method: string | undefined, url: string | undefined): unknown 
   if (url?.endsWith('/payloads')) return { payload: 'e'.repeat(64), bytes: 5, files: 2 };
   if (url?.endsWith('/versions')) return { version: view({}).versions[1], application: view({ [newer]: 100 }) };
   if (url?.endsWith('/scaling') && method === 'GET') return scaling;
+  if (url === '/v1/apps/failing')
+    return { application: { ...view({ [older]: 100 }), generation: 2 }, changes: [automaticRollback] };
   if (method === 'GET') return { application: view({ [older]: 100 }), changes: [] };
   return view({ [newer]: 100 });
 }
@@ -54,6 +64,7 @@ function answerTo(method: string | undefined, url: string | undefined): unknown 
 interface Call {
   readonly call: string;
   readonly type: string | undefined;
+  readonly prefer: string | undefined;
   readonly body: Buffer;
 }
 
@@ -63,10 +74,12 @@ async function run(...argv: readonly string[]) {
   const printed = { stdout: '', stderr: '' };
   const server = createServer((request: IncomingMessage, response) => {
     void buffer(request).then((body) => {
-      calls.push({ call: `${request.method} ${request.url}`, type: request.headers['content-type'], body });
+      const { 'content-type': type, prefer } = request.headers;
+      calls.push({ call: `${request.method} ${request.url}`, type, prefer: prefer?.toString(), body });
       const isMade = request.method === 'POST' && /\/(payloads|versions)$/.test(request.url ?? '');
       const status = request.method === 'DELETE' ? 202 : isMade ? 201 : 200;
-      response.writeHead(status, { 'content-type': 'application/json' });
+      const waits = request.url === '/v1/apps/slow/versions' ? { 'x-drover-waiting-for': 'gateway 1@there' } : {};
+      response.writeHead(status, { 'content-type': 'application/json', ...waits });
       response.end(JSON.stringify(answerTo(request.method, request.url)));
     });
   });
@@ -84,8 +97,7 @@ async function run(...argv: readonly string[]) {
   return { ...printed, exitCode: host.exitCode, calls, asked: calls.map(({ call }) => call) };
 }
 
-const jsonOf = ({ body }: Call = { call: '', type: '', body: Buffer.from('{}') }): unknown =>
-  JSON.parse(body.toString());
+const jsonOf = ({ body }: Pick<Call, 'body'> = { body: Buffer.from('{}') }): unknown => JSON.parse(body.toString());
 
 describe('drover deploy', () => {
   const withApp = (use: (directory: string) => Promise<void>): Promise<void> =>
@@ -113,6 +125,29 @@ describe('drover deploy', () => {
       expect(jsonOf(calls[1])).toEqual({ payload: 'e'.repeat(64) });
       expect(stdout).toBe(`My-App ${newer} is deployed: 1 function.\n  greet  httpTrigger\nTraffic: ${newer} 100 %\n`);
       expect(exitCode).toBe(0);
+    }));
+
+  it('fails for a version that is rolled back while it watches it, as it does by itself in CI', () =>
+    withApp(async (directory) => {
+      const kept = await run('deploy', directory, '--app', 'hello', '--watch-for', '1ms');
+      expect(kept).toMatchObject({ exitCode: 0, stderr: expect.stringContaining(`${newer} was not rolled back.`) });
+      expect(kept.asked.at(-1)).toBe('GET /v1/apps/hello');
+      const failing = await run('deploy', directory, '--app', 'failing', '--watch-for', '1ms');
+      expect(failing.exitCode).toBe(1);
+      expect(failing.stderr).toContain(
+        `The version ${newer} of failing was rolled back: 30 of 40 calls failed. Run "drover apps show failing"`,
+      );
+      const unwatched = await run('deploy', directory, '--app', 'failing');
+      expect(unwatched).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('--watch-for 30s') });
+    }));
+
+  it('says what a change waits for, or does not wait', () =>
+    withApp(async (directory) => {
+      const waiting = await run('deploy', directory, '--app', 'slow');
+      expect(waiting).toMatchObject({ exitCode: 0, stderr: expect.stringContaining('Waiting for: gateway 1@there') });
+      expect(waiting.calls.map(({ prefer }) => prefer)).toEqual([undefined, undefined]);
+      const { calls } = await run('traffic', 'hello', 'c0f', '--no-wait');
+      expect(calls.at(-1)?.prefer).toBe('respond-async');
     }));
 
   it('passes on name, traffic, settings and bounds; the command line overrides the file', () =>
@@ -145,6 +180,7 @@ describe('drover deploy', () => {
     [['/no/such/folder'], 'The folder /no/such/folder does not exist.'],
     [['.', '--setting', 'novalue'], 'The setting "novalue" is invalid.'],
     [['.', '--settings', '/no/such/file'], 'The settings file /no/such/file cannot be read: ENOENT.'],
+    [['.', '--watch-for', 'soon'], 'The value "soon" of --watch-for is invalid. Give a time such as 30s, up to 3600s.'],
     [['.', '--predictive', 'maybe'], 'The value "maybe" of --predictive is invalid.'],
   ])('%j is refused before anything is sent', async (argv, message) => {
     const { asked, stderr, exitCode } = await run('deploy', ...argv);

@@ -1,6 +1,6 @@
 import { defineCommand, type Command } from '../command-line/command.js';
-import { numberOption, repeatedOption, switchOption, textOption } from '../command-line/option.js';
-import { clientNotes, clientOptions } from './client-options.js';
+import { durationOption, numberOption, repeatedOption, switchOption, textOption } from '../command-line/option.js';
+import { changeOptions, clientNotes, clientOptions } from './client-options.js';
 
 const scaleOptions = {
   minWorkers: numberOption('min-workers', 'Function workers that always run.', { min: 0, max: 1_000 }),
@@ -17,9 +17,14 @@ const deployOptions = {
   traffic: numberOption('traffic', 'Share of the new version in percent. (default 100)', { min: 0, max: 100 }),
   setting: repeatedOption('setting', '<NAME=value>', 'Application setting, stored encrypted; may be repeated.'),
   settings: textOption('settings', '<file>', 'JSON file with settings; the "Values" of local.settings.json work.'),
+  watchFor: durationOption(
+    'watch-for',
+    'Watch the new version for so long, and fail if it is rolled back. (default 30s if CI is set, else 0s)',
+    { maxMs: 3_600_000 },
+  ),
   inPlace: switchOption('in-place', 'Run the folder where it is, on the machine of the platform, without a copy.'),
   ...scaleOptions,
-  ...clientOptions,
+  ...changeOptions,
 };
 
 /** Commands that deploy applications and control their versions. */
@@ -32,6 +37,7 @@ export function applicationCommands(host: NodeJS.Process): readonly Command[] {
       options: deployOptions,
       notes: [
         'Checks the app, stores it and gives it traffic. If the check fails, the running version goes on unchanged.',
+        'A version whose calls fail is rolled back by the platform. With --watch-for, or in CI, the command then fails, too.',
         'Not packed: .git, .vscode, local.settings.json, and what .funcignore lists.',
         'Example: drover deploy ./my-functions-app --traffic 10 --setting GREETING=hello',
         ...clientNotes,
@@ -54,14 +60,14 @@ export function applicationCommands(host: NodeJS.Process): readonly Command[] {
     defineCommand('apps remove', {
       summary: 'Remove an application after it has finished what runs.',
       arguments: ['app'],
-      options: clientOptions,
+      options: changeOptions,
       notes: clientNotes,
       run: async (flags, [app = '']) => (await load()).removeApplication(app, flags, host),
     }),
     defineCommand('traffic', {
       summary: 'Show or split the traffic of an application among its versions.',
       arguments: ['app', 'version=percent*'],
-      options: clientOptions,
+      options: changeOptions,
       notes: [
         'Without versions it shows the shares. One version alone gets all traffic. The beginning of a version is enough.',
         'Example: drover traffic hello c0ffee=90 cabba9e=10',
@@ -72,7 +78,7 @@ export function applicationCommands(host: NodeJS.Process): readonly Command[] {
     defineCommand('rollback', {
       summary: 'Return to the traffic before the last change, or give all traffic to a version.',
       arguments: ['app', 'version?'],
-      options: { reason: textOption('reason', '<text>', 'Why, for the record of changes.'), ...clientOptions },
+      options: { reason: textOption('reason', '<text>', 'Why, for the record of changes.'), ...changeOptions },
       notes: clientNotes,
       run: async (flags, [app = '', version]) => (await load()).rollBack(app, version, flags, host),
     }),
@@ -82,7 +88,7 @@ export function applicationCommands(host: NodeJS.Process): readonly Command[] {
       options: {
         decisions: numberOption('decisions', 'Decisions to show. (default 5)', { min: 0, max: 1_000 }),
         ...scaleOptions,
-        ...clientOptions,
+        ...changeOptions,
       },
       notes: ['Example: drover scaling hello --min-workers 1 --max-workers 20', ...clientNotes],
       run: async (flags, [app = '']) => (await import('./scaling.js')).showScaling(app, flags, host),

@@ -1,7 +1,7 @@
 import { defineCommand, type Command } from '../command-line/command.js';
 import { repeatedOption, switchOption, textOption } from '../command-line/option.js';
 import { applicationCommands } from './application-commands.js';
-import { clientNotes, clientOptions } from './client-options.js';
+import { changeOptions, clientNotes, clientOptions } from './client-options.js';
 import { collectionCommands } from './collection-commands.js';
 import { collectionWorkerCommands } from './collection-worker-commands.js';
 import { recordEventCommands } from './record-event-commands.js';
@@ -37,7 +37,7 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
           '<time>',
           'Expiry of the key, for example 2030-01-31T12:00:00Z. (default never)',
         ),
-        ...clientOptions,
+        ...changeOptions,
       },
       notes: [
         'Scopes: control:read, control:write, functions:read, functions:write, functions:commands, functions:invoke, apps:read, apps:write,',
@@ -60,7 +60,7 @@ function keyCommands(host: NodeJS.Process): readonly Command[] {
     defineCommand('keys revoke', {
       summary: 'Revoke an API key at once.',
       arguments: ['id'],
-      options: clientOptions,
+      options: changeOptions,
       notes: clientNotes,
       run: async (flags, [id = '']) => (await load()).revokeKey(id, flags, host),
     }),
@@ -79,14 +79,14 @@ function functionCommands(host: NodeJS.Process): readonly Command[] {
     defineCommand('functions add', {
       summary: 'Register the function that a JSON file describes.',
       arguments: ['file'],
-      options: clientOptions,
+      options: changeOptions,
       notes: ['docs/functions-api.md describes the file.', ...clientNotes],
       run: async (flags, [file = '']) => (await load()).addFunction(file, flags, host),
     }),
     defineCommand('functions update', {
       summary: 'Replace a function by what a JSON file describes; its queue stays.',
       arguments: ['file'],
-      options: clientOptions,
+      options: changeOptions,
       notes: ['A function that does not exist is registered.', ...clientNotes],
       run: async (flags, [file = '']) => (await load()).updateFunction(file, flags, host),
     }),
@@ -95,7 +95,7 @@ function functionCommands(host: NodeJS.Process): readonly Command[] {
       arguments: ['name'],
       options: {
         queue: textOption('queue', '<drain|purge>', 'Run the calls that wait first, or cancel them.'),
-        ...clientOptions,
+        ...changeOptions,
       },
       notes: ['While calls wait, the function is removed only with --queue.', ...clientNotes],
       run: async (flags, [name = '']) => (await load()).removeFunction(name, flags, host),

@@ -10,4 +10,10 @@ export const clientOptions = {
   json: switchOption('json', 'Print the response as JSON.'),
 };
 
+/** Options of every command that changes something on a running platform. */
+export const changeOptions = {
+  noWait: switchOption('no-wait', 'Return when the change is stored, before every process of the platform serves it.'),
+  ...clientOptions,
+};
+
 export const clientNotes = ['To reach another server, set DROVER_URL and DROVER_API_KEY instead of --data-dir.'];

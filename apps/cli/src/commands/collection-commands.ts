@@ -1,6 +1,6 @@
 import { defineCommand, type Command } from '../command-line/command.js';
 import { numberOption, switchOption } from '../command-line/option.js';
-import { clientNotes, clientOptions } from './client-options.js';
+import { changeOptions, clientNotes, clientOptions } from './client-options.js';
 
 const yes = switchOption('yes', 'Do not ask.');
 const fileNotes = [
@@ -45,14 +45,14 @@ export function collectionCommands(host: NodeJS.Process): readonly Command[] {
     defineCommand('collections apply', {
       summary: 'Create or change the collections that files define, after showing the plan.',
       arguments: ['file', 'more*'],
-      options: { yes, ...clientOptions },
+      options: { yes, ...changeOptions },
       notes: ['Collections that the files do not name stay as they are.', ...fileNotes, ...clientNotes],
       run: async (flags, files) => (await load()).applyCollections(files, flags, host),
     }),
     defineCommand('collections delete', {
       summary: 'Delete a collection with all of its records.',
       arguments: ['collection'],
-      options: { yes, ...clientOptions },
+      options: { yes, ...changeOptions },
       notes: clientNotes,
       run: async (flags, [name = '']) => (await load()).deleteCollection(name, flags, host),
     }),

@@ -11,11 +11,16 @@ export async function connect<const Routes extends Readonly<Record<string, Route
   host: NodeJS.Process,
   { timeoutMs }: { readonly timeoutMs?: number } = {},
 ): Promise<Client<Routes>> {
-  const limit = timeoutMs === undefined ? {} : { timeoutMs };
+  const common = {
+    ...(timeoutMs !== undefined && { timeoutMs }),
+    isAsync: flags.noWait === true,
+    onWaiting: (waitsFor: string) =>
+      void host.stderr.write(`The change is stored, but does not hold everywhere yet. Waiting for: ${waitsFor}\n`),
+  };
   const { DROVER_URL: url, DROVER_API_KEY: apiKey, DROVER_DATA_DIR = '.drover' } = host.env;
-  if (flags.dataDir === undefined && url && apiKey) return createClient(routes, { url, apiKey, ...limit });
+  if (flags.dataDir === undefined && url && apiKey) return createClient(routes, { url, apiKey, ...common });
   const file = path.resolve(flags.dataDir ?? DROVER_DATA_DIR, 'credentials.json');
   const credentials = await readCredentials(file);
   if (!credentials || credentials.url === '') throw credentialsMissing({ file });
-  return createClient(routes, { ...credentials, ...limit });
+  return createClient(routes, { ...credentials, ...common });
 }

@@ -7,6 +7,7 @@ import { counted, trafficText } from '../output/application-lines.js';
 import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 import { readScaleSettings, type ScaleFlags } from './scale-flags.js';
+import { usualWatchMs, watchVersion } from './watch-version.js';
 
 type DeployFlags = ClientFlags &
   ScaleFlags & {
@@ -15,6 +16,7 @@ type DeployFlags = ClientFlags &
     readonly setting?: readonly string[];
     readonly settings?: string;
     readonly inPlace?: boolean;
+    readonly watchFor?: number;
   };
 
 /** A large app takes a while to travel, to be unpacked and to be loaded by a worker. */
@@ -35,8 +37,29 @@ export async function deploy(given: string, flags: DeployFlags, host: NodeJS.Pro
     ...(scaling && { scaling }),
   };
   const deployed = await client.deployApplication({ params: { app }, body });
-  if (flags.json) return printJson(host, deployed);
   const { version, application } = deployed;
+  if (flags.json) printJson(host, deployed);
+  else printDeployed(app, deployed, host);
+  const watchMs = flags.watchFor ?? usualWatchMs(host.env);
+  if (watchMs === 0) {
+    if (application.versions.length > 1 && !flags.json)
+      host.stderr.write('It is rolled back if its calls fail. To wait for that, deploy with --watch-for 30s.\n');
+    return;
+  }
+  host.stderr.write(`Watching ${version.version} for ${watchMs / 1_000} s.\n`);
+  const watched = { app, version: version.version, generation: application.generation };
+  const outcome = await watchVersion(client, watched, watchMs);
+  if (outcome.kind === 'rolled-back')
+    throw new Error(
+      `The version ${version.version} of ${app} was rolled back: ${outcome.reason}. Run "drover apps show ${app}" for its history.`,
+    );
+  const end = outcome.kind === 'kept' ? 'was not rolled back' : `has no more traffic: ${outcome.by}`;
+  host.stderr.write(`${version.version} ${end}.\n`);
+}
+
+type Deployed = Awaited<ReturnType<Client<typeof applicationRoutes>['deployApplication']>>;
+
+function printDeployed(app: string, { version, application }: Deployed, host: NodeJS.Process): void {
   host.stdout.write(`${app} ${version.version} is deployed: ${counted(version.functions.length, 'function')}.\n`);
   for (const { name, trigger, isDisabled } of version.functions)
     host.stdout.write(`  ${name}  ${trigger}${isDisabled ? '  disabled' : ''}\n`);
