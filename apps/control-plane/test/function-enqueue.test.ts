@@ -51,6 +51,24 @@ describe.each(['postgres', 'memory'])('executions in %s', (store) => {
       expect(Date.parse(finishedAt ?? '')).toBeGreaterThanOrEqual(Date.parse(startedAt));
     });
 
+    it('runs although thirty inputs before it broke their connections', async () => {
+      await platform.register(
+        'poisoned',
+        ({ body }) => (body.input === 'poison' ? { cut: true } : { json: body.input }),
+        {
+          concurrency: 2,
+          maxRetries: 1,
+        },
+      );
+      const inputs = [...Array.from({ length: 30 }, () => 'poison'), ...Array.from({ length: 50 }, (_, n) => n)];
+      const answer = await platform.post('/v1/functions/poisoned:enqueue-batch', {
+        items: inputs.map((input) => ({ input })),
+      });
+      const { items } = answer.body as { readonly items: readonly { readonly executionId: string }[] };
+      const ends = await Promise.all(items.slice(30).map(({ executionId }) => platform.ended(executionId)));
+      expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['success']));
+    });
+
     it('waits for its time: not before, and soon after', async () => {
       const began = new Map<unknown, number>();
       await platform.register('later', ({ body }) => {

@@ -33,6 +33,8 @@ export type AttemptResult =
        * whose caller waits.
        */
       readonly wasTurnedAway?: boolean;
+      /** The function cannot have seen the call, so its attempt number is used again. Set together with `wasTurnedAway`. */
+      readonly wasNotSent?: boolean;
       /** No attempt was made, and every other attempt of the function would be refused for this time: its queue waits. */
       readonly queuePauseMs?: number;
     }

@@ -24,7 +24,7 @@ export class EndpointCall implements AnswerReceiver {
   }
 
   send(request: ClientRequest): void {
-    if (!this.#ended) this.#connection.send(request, this);
+    if (!this.#ended) this.#connection.send(request, this, () => this.#target.breaker.connected(this.#period));
   }
 
   /** Settles without a response and closes the connection, since a response may still arrive on it. */
@@ -54,10 +54,16 @@ export class EndpointCall implements AnswerReceiver {
     const { breaker, connections, origin } = this.#target;
     const fault = toFault(error, origin, this.#connection.begin !== undefined);
     const wasSent = this.#connection.isConnected;
-    if (fault.isTransport) breaker.failed(this.#period, this.#clock.monotonicMs());
+    // An input that breaks its connection says nothing about the next one: the endpoint was reached.
+    if (wasSent) breaker.succeeded(this.#period);
+    else if (fault.isTransport) breaker.failed(this.#period, this.#clock.monotonicMs());
     else breaker.released(this.#period);
     connections.drop(this.#connection);
     // Without a connection the endpoint has not seen the call. Otherwise the handler may have run, and may be what broke it.
-    this.#end(fault.transient && !wasSent ? turnedAway(fault.message) : endpointError(fault.message, fault.transient));
+    this.#end(
+      fault.transient && !wasSent
+        ? { ...turnedAway(fault.message), wasNotSent: true }
+        : endpointError(fault.message, fault.transient),
+    );
   }
 }

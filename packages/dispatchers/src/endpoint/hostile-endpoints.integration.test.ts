@@ -309,16 +309,23 @@ describe('an endpoint that cannot be reached', () => {
   it('is left alone for a while, then asked by one call, then by all', async () => {
     const moves: string[] = [];
     const clock = new FakeClock();
+    let isUp = false;
     const breaking = new EndpointDispatcher({
-      guard,
+      guard: new EndpointGuard({
+        hosts: EndpointHosts.parse('loopback'),
+        clock,
+        lookup: async () => {
+          if (!isUp) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+          return [{ address: '127.0.0.1', family: 4 }];
+        },
+      }),
       clock,
       randomness: { fraction: () => 1 },
       observe: (observation) => moves.push(observation.to),
       breaker: { failures: 3, pause: { firstMs: 1_000, maxMs: 8_000, factor: 2 }, probeMs: 500 },
     });
-    let isUp = false;
-    endpoint = await ForeignEndpoint.raw((socket) => (isUp ? socket.write(good) : socket.destroy()));
-    const definition = endpointFunction(endpoint.url);
+    endpoint = await answers(good);
+    const definition = endpointFunction(`http://functions.test:${endpoint.port}/`);
     const call = (): Promise<AttemptResult> => breaking.dispatch(attemptOf(definition));
     for (let failure = 0; failure < 3; failure += 1) expect(await call()).toMatchObject(transient);
     const before = endpoint.connections;
@@ -338,6 +345,57 @@ describe('an endpoint that cannot be reached', () => {
     expect(other).toMatchObject({ ...transient, retryAfterMs: 500 });
     for (const result of await Promise.all([call(), call(), call()])) expect(result).toMatchObject({ kind: 'success' });
     expect(moves).toEqual(['open', 'half-open', 'closed']);
+    await breaking.stop();
+  });
+
+  it('is reachable as soon as it takes a connection, however long its answer takes', async () => {
+    const moves: string[] = [];
+    const clock = new FakeClock();
+    let isUp = false;
+    const breaking = new EndpointDispatcher({
+      guard: new EndpointGuard({
+        hosts: EndpointHosts.parse('loopback'),
+        clock,
+        lookup: async () => {
+          if (!isUp) throw Object.assign(new Error('no such name'), { code: 'ENOTFOUND' });
+          return [{ address: '127.0.0.1', family: 4 }];
+        },
+      }),
+      clock,
+      randomness: { fraction: () => 1 },
+      observe: (observation) => moves.push(observation.to),
+    });
+    endpoint = await ForeignEndpoint.raw(() => undefined);
+    const definition = endpointFunction(`http://functions.test:${endpoint.port}/`);
+    const failures = Array.from({ length: 5 }, () => breaking.dispatch(attemptOf(definition)));
+    for (const failure of failures) expect(await failure).toMatchObject({ wasTurnedAway: true, wasNotSent: true });
+    isUp = true;
+    await clock.advance(500);
+    const waiting = [breaking.dispatch(attemptOf(definition))];
+    await eventually(() => expect(moves).toEqual(['open', 'half-open', 'closed']));
+    waiting.push(breaking.dispatch(attemptOf(definition)));
+    await eventually(() => endpoint?.open === 2);
+    await breaking.stop();
+    for (const result of waiting) expect(await result).not.toHaveProperty('queuePauseMs');
+  });
+
+  it('is not one that some inputs break: the others are called', async () => {
+    const moves: string[] = [];
+    const breaking = new EndpointDispatcher({
+      guard,
+      clock: systemClock,
+      randomness: { fraction: () => 1 },
+      observe: (observation) => moves.push(observation.to),
+    });
+    endpoint = await ForeignEndpoint.raw((socket, request) =>
+      request.includes('poison') ? socket.resetAndDestroy() : socket.write(good),
+    );
+    const definition = endpointFunction(endpoint.url);
+    const call = (json: string): Promise<AttemptResult> =>
+      breaking.dispatch(attemptOf(definition, { payload: { json } }));
+    for (let n = 0; n < 30; n += 1) expect(await call('"poison"')).toMatchObject(transient);
+    for (let n = 0; n < 50; n += 1) expect(await call('1')).toMatchObject({ kind: 'success' });
+    expect(moves).toEqual([]);
     await breaking.stop();
   });
 

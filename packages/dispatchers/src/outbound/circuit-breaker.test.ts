@@ -38,6 +38,17 @@ describe('CircuitBreaker', () => {
     expect(breaker.admit(1_001)).toBe(0);
   });
 
+  it('closes when the endpoint takes a connection, and forgets the failures before it', () => {
+    const breaker = opened();
+    expect(breaker.admit(1_000)).toBe(0);
+    breaker.connected(breaker.period);
+    expect([breaker.state, breaker.admit(1_000)]).toEqual(['closed', 0]);
+    for (let failure = 1; failure < policy.failures; failure += 1) breaker.failed(breaker.period, 1_000);
+    breaker.connected(breaker.period);
+    breaker.failed(breaker.period, 1_000);
+    expect(breaker.state).toBe('closed');
+  });
+
   it('pauses twice as long after each probe that failed, up to the longest, and starts over once closed', () => {
     const breaker = opened();
     let now = 0;

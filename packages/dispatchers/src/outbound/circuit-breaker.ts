@@ -5,7 +5,8 @@ import { FailureWindow, type FailureShare } from './failure-window.js';
 /**
  * - closed: calls are admitted; consecutive failures and their share of recent calls are counted. Opens at either limit.
  * - open: calls are refused until the pause is over; the next one then moves it to half-open.
- * - half-open: one call at a time is admitted as a probe. Its success closes the breaker, its failure opens it for longer.
+ * - half-open: one call at a time is admitted as a probe. A connection closes the breaker, whatever becomes of the call on it; without
+ *   one it opens for longer.
  */
 export const breakerStates = defineStates('circuit breaker', {
   closed: ['open'],
@@ -92,19 +93,24 @@ export class CircuitBreaker {
     return 0;
   }
 
-  /** The endpoint has answered. */
+  /** The endpoint has taken a connection: it can be reached. Whether it answers is another matter, of the call. */
+  connected(period: number): void {
+    if (period !== this.#period) return;
+    this.#failures = 0;
+    if (this.#state.current !== 'half-open') return;
+    this.#openings = 0;
+    this.#state.move('closed');
+  }
+
+  /** A call was made that reached the endpoint. */
   succeeded(period: number): void {
     if (period !== this.#period) return;
-    if (this.#state.current === 'half-open') {
-      this.#openings = 0;
-      this.#state.move('closed');
-      return;
-    }
+    if (this.#state.current === 'half-open') return this.connected(period);
     this.#failures = 0;
     this.#window?.add(this.#nowMs, false);
   }
 
-  /** The endpoint could not be reached, or did not answer with HTTP. */
+  /** The endpoint could not be reached. */
   failed(period: number, nowMs: number): void {
     if (period !== this.#period || this.#state.current === 'open') return;
     if (this.#state.current === 'closed' && !this.#countFailure(nowMs)) return;

@@ -56,9 +56,10 @@ export class EndpointConnection {
     return this.#connection?.begin;
   }
 
-  send(request: ClientRequest, receiver: AnswerReceiver): void {
+  /** `onConnected` is called when the request is the first one, once the endpoint has taken the connection. */
+  send(request: ClientRequest, receiver: AnswerReceiver, onConnected?: () => void): void {
     try {
-      this.#connection ??= this.#connect();
+      this.#connection ??= this.#connect(onConnected);
     } catch (error) {
       return receiver.failed(error);
     }
@@ -70,7 +71,7 @@ export class EndpointConnection {
     await this.#connection?.destroy();
   }
 
-  #connect(): ClientConnection {
+  #connect(onConnected: (() => void) | undefined): ClientConnection {
     const { url, guard, limits, clock } = this.#origin;
     const host = endpointHostOf(url);
     const port = portOf(url);
@@ -80,6 +81,7 @@ export class EndpointConnection {
       connectTimeoutMs: limits.connectTimeoutMs,
       maxHeadBytes,
       maxBodyBytes: limits.maxResponseBytes,
+      ...(onConnected && { onConnected }),
       onIdleEnd: this.#onIdleEnd,
     });
   }

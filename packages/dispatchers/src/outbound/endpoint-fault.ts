@@ -6,7 +6,7 @@ export interface EndpointFault {
   readonly message: string;
   /** A later call may succeed. */
   readonly transient: boolean;
-  /** The endpoint cannot be reached or does not answer with HTTP: counts for its circuit breaker. */
+  /** Counts for the circuit breaker of the endpoint, if there was no connection. */
   readonly isTransport: boolean;
 }
 

@@ -28,6 +28,8 @@ export interface ClientConnectionOptions extends AnswerLimits {
   readonly inactivityMs?: number;
   /** The socket is a Unix socket of the server itself. */
   readonly isLocal?: boolean;
+  /** Called once, when the connection stands and before a request is written. */
+  readonly onConnected?: () => void;
   /** Called when the connection ends while no call is in flight. */
   readonly onIdleEnd: () => void;
 }
@@ -49,6 +51,7 @@ export class ClientConnection {
   readonly #socket: Socket;
   readonly #reader: AnswerReader;
   readonly #isLocal: boolean;
+  readonly #onConnected: (() => void) | undefined;
   readonly #onIdleEnd: () => void;
   readonly #cancelTimeout: () => void;
   /** Of the call in flight. */
@@ -66,6 +69,7 @@ export class ClientConnection {
   constructor(open: (onread: OnReadOpts) => Socket, options: ClientConnectionOptions) {
     this.#reader = new AnswerReader(options);
     this.#isLocal = options.isLocal === true;
+    this.#onConnected = options.onConnected;
     this.#onIdleEnd = options.onIdleEnd;
     // One buffer for all reads of this socket: the reader copies what it needs.
     const buffer = Buffer.allocUnsafeSlow(readBytes);
@@ -173,6 +177,7 @@ export class ClientConnection {
   #connected(): void {
     this.#cancelTimeout();
     this.#isConnected = true;
+    this.#onConnected?.();
     const request = this.#request;
     this.#request = undefined;
     if (request !== undefined) this.#write(request);
