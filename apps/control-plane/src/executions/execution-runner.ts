@@ -273,6 +273,8 @@ export class ExecutionRunner {
     const error = { code: failure.code, message: failure.message };
     const uncounted = isCounted(failure, accepted.kind) ? {} : ({ isUncounted: true } as const);
     execution.recordFailure({ attempt: number, startedAt, finishedAt: now, error, ...uncounted });
+    // No late result can come of it, so its number is free for the attempt that reaches the function.
+    if (uncounted.isUncounted && failure.kind === 'failed' && failure.wasNotSent) execution.attempts -= 1;
     // No other attempt for a caller that has left.
     const tries = { failed: execution.failed, uncounted: execution.uncounted, kind: accepted.kind };
     const delayMs = execution.isWanted ? retryDelayMs(queue.definition, tries, failure, randomness) : undefined;

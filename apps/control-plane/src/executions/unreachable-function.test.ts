@@ -112,6 +112,33 @@ describe('asynchronous work whose endpoint is away', () => {
     expect((await trial.store.find(queue.tenantId, id))?.outcome).toMatchObject({ status: 'error', deadLetter: true });
   });
 
+  it('with no retries reaches its endpoint once, whatever went before, and shows one attempt', async () => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { maxRetries: 0 });
+    const id = await trial.enqueue(queue);
+    for (let n = 0; n < 16; n += 1) {
+      await trial.last.end({ ...away, wasNotSent: true });
+      await trial.clock.advance(20);
+    }
+    expect([trial.runs.length, trial.last.attempt.number]).toEqual([17, 1]);
+    await trial.last.end(broken);
+    expect((await trial.store.find(queue.tenantId, id))?.outcome).toMatchObject({ status: 'error', attempts: 1 });
+  });
+
+  it.each([
+    ['whose breaker is open', refused(15_000)],
+    ['that asks for a long pause', { ...away, retryAfterMs: 30_000 }],
+  ])('does not let a synchronous caller wait for an endpoint %s', async (_, result) => {
+    const trial = new EngineTrial();
+    const queue = await trial.register('f', { maxRetries: 3, retry: retryDefaults });
+    trial.dispatcher.respond = () => result;
+    const { answers } = trial.invoke(queue, {}, 30_000);
+    await settled();
+    expect(answers).toMatchObject([
+      { kind: 'ended', outcome: { status: 'error', error: { code: 'POOL_ERROR' }, attempts: 1 } },
+    ]);
+  });
+
   it('does not let a synchronous caller wait longer than before', async () => {
     const trial = new EngineTrial();
     const queue = await trial.register('f', { maxRetries: 2, retry: retryDefaults });

@@ -15,7 +15,8 @@ export interface FailedTries {
 
 /**
  * Whether a failure counts towards `maxRetries`. An attempt that was not tried at all never does. One that the function did not take
- * counts only for a synchronous call: its caller waits for an answer, while asynchronous work can wait for the function.
+ * counts only for a synchronous call: its caller waits for an answer, while asynchronous work can wait for the function. So with
+ * `maxRetries: 0` a synchronous call makes one attempt, and asynchronous work reaches the function once.
  */
 export function isCounted(failure: AttemptFailure, kind: FailedTries['kind']): boolean {
   if (failure.kind === 'timeout') return true;
@@ -34,6 +35,7 @@ export function retryDelayMs(
   randomness: Pick<Randomness, 'fraction'>,
 ): number | undefined {
   if (isCounted(failure, kind) && failed > maxRetries) return undefined;
+  if (kind === 'sync' && isOutage(failure)) return undefined;
   const isTransient = failure.kind === 'timeout' || failure.transient;
   if (!isTransient && !retry.handlerErrors) return undefined;
   const { delayMs, backOffFactor } = kind === 'async' ? retry : { ...syncDefaults, ...spec.retry };
@@ -42,6 +44,14 @@ export function retryDelayMs(
   const askedMs = failure.kind === 'failed' ? (failure.retryAfterMs ?? 0) : 0;
   return Math.max(ownMs, Math.min(askedMs, maxAskedMs));
 }
+
+/** Whether the function takes no calls for longer than a caller would wait before it sends its call again itself. */
+function isOutage(failure: AttemptFailure): boolean {
+  if (failure.kind === 'timeout' || !failure.wasTurnedAway) return false;
+  return failure.queuePauseMs !== undefined || (failure.retryAfterMs ?? 0) > maxSyncWaitMs;
+}
+
+const maxSyncWaitMs = 1_000;
 
 /** A caller waits: better a quick answer than a patient retry. */
 const syncDefaults = { delayMs: 10, backOffFactor: 1 };

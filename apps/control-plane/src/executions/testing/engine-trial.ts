@@ -18,7 +18,7 @@ export const broken: Extract<AttemptResult, { kind: 'failed' }> = {
 export const thrown: AttemptResult = { kind: 'failed', code: 'EXECUTION_FAILED', message: 'boom', transient: false };
 
 /** The endpoint cannot be reached. */
-export const away: AttemptResult = { ...broken, wasTurnedAway: true };
+export const away = { ...broken, wasTurnedAway: true } as const;
 /** The circuit breaker of the endpoint is open. */
 export const refused = (pauseMs: number): AttemptResult => ({ ...away, retryAfterMs: pauseMs, queuePauseMs: pauseMs });
 
