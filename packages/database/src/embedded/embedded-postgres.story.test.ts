@@ -102,6 +102,24 @@ describe('EmbeddedPostgres', () => {
     });
   });
 
+  it('is back soon after SIGTERM, although a client stays that would let the server wait for ever', async () => {
+    await withOpenDirectory(async (directory) => {
+      await using it = trial(directory);
+      await it.postgres.start(patience);
+      const { pid } = it.postgres;
+      for (const round of [1, 2]) {
+        const client = new pg.Client({ connectionString: it.postgres.url.reveal() });
+        client.on('error', () => undefined);
+        await client.connect();
+        process.kill(Number(it.postgres.pid), 'SIGTERM');
+        await eventually(() => it.kinds().filter((kind) => kind === 'postgres.ready').length > round);
+        expect(await ask(it.postgres.url.reveal(), 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      }
+      expect(it.postgres.pid).not.toBe(pid);
+      expect(it.kinds().filter((kind) => kind === 'postgres.told-to-stop')).toHaveLength(2);
+    });
+  });
+
   it('makes the database when an earlier run died between creating the cluster and that', async () => {
     await withOpenDirectory(async (directory) => {
       await using it = trial(directory);

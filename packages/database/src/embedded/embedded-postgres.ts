@@ -5,6 +5,7 @@ import { launch } from './launch.js';
 import type { EmbeddedPostgresObservation } from './observations.js';
 import type { Postmaster } from './postmaster.js';
 import { prepareCluster, type PreparedCluster, type EmbeddedPostgresIo } from './prepared-cluster.js';
+import { watchShutdown } from './shutdown-watch.js';
 import { embeddedPostgresStates } from './states.js';
 
 export interface EmbeddedPostgresOptions {
@@ -27,7 +28,7 @@ const healthyAfterMs = 60_000;
 /**
  * A PostgreSQL server as a child process, on a Unix socket that only its user can access. It ends with this process: by `stop`,
  * by the leash if this process is killed, or else by the next start on the same directory. A server that exits by itself is
- * restarted with the same URL until `stop`.
+ * restarted with the same URL until `stop`; one that was told to shut down is helped to, since it may wait for its clients for ever.
  */
 export class EmbeddedPostgres implements Lifecycle {
   readonly name = 'embedded PostgreSQL';
@@ -108,7 +109,9 @@ export class EmbeddedPostgres implements Lifecycle {
     this.#machine.move('ready');
     const readyAt = clock.monotonicMs();
     observe({ kind: 'postgres.ready', pid: postmaster.pid, durationMs: readyAt - begun });
+    const endWatch = this.#watchShutdown(postmaster);
     void postmaster.exited.then(({ code, signal }) => {
+      endWatch();
       if (this.#postmaster === postmaster) this.#postmaster = undefined;
       if (!this.#machine.is('ready')) return;
       this.#machine.move('lost');
@@ -116,6 +119,22 @@ export class EmbeddedPostgres implements Lifecycle {
       if (clock.monotonicMs() - readyAt > healthyAfterMs) this.#backOff.reset();
       this.#busy = this.#restart();
     });
+  }
+
+  #watchShutdown(postmaster: Postmaster): () => void {
+    const { observe } = this.#options;
+    const { cluster } = this.#prepared?.location ?? {};
+    if (cluster === undefined) return () => undefined;
+    try {
+      return watchShutdown(cluster, () => {
+        if (!this.#machine.is('ready') || this.#postmaster !== postmaster) return;
+        observe({ kind: 'postgres.told-to-stop', pid: postmaster.pid });
+        void postmaster.end();
+      });
+    } catch (error) {
+      observe({ kind: 'postgres.not-watched', reason: error instanceof Error ? error.message : String(error) });
+      return () => undefined;
+    }
   }
 
   async #restart(): Promise<void> {

@@ -16,6 +16,8 @@ export type EmbeddedPostgresObservation =
       readonly exitCode: number | null;
       readonly signal: string | null;
     }
+  | { readonly kind: 'postgres.told-to-stop'; readonly pid: number }
+  | { readonly kind: 'postgres.not-watched'; readonly reason: string }
   | { readonly kind: 'postgres.restarting'; readonly attempt: number; readonly delayMs: number }
   | { readonly kind: 'postgres.restart-failed'; readonly attempt: number; readonly reason: string }
   | { readonly kind: 'postgres.stopped'; readonly durationMs: number };
@@ -68,6 +70,15 @@ export const embeddedPostgresReaders: Readers<EmbeddedPostgresObservation> = {
     level: 'error',
     say: (o) => `PostgreSQL (process ${o.pid}) exited unexpectedly with ${o.signal ?? `exit code ${o.exitCode}`}`,
     metrics: [count('drover_postgres_lost_total', 'Unexpected exits of the embedded PostgreSQL')],
+  },
+  'postgres.told-to-stop': {
+    level: 'warn',
+    say: (o) =>
+      `PostgreSQL (process ${o.pid}) was told to shut down; its clients are disconnected and it starts again. Stop Drover to stop it`,
+  },
+  'postgres.not-watched': {
+    level: 'warn',
+    say: (o) => `a shutdown of PostgreSQL by a signal would not be noticed: ${o.reason}`,
   },
   'postgres.restarting': {
     level: 'info',
