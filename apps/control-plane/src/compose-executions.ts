@@ -30,6 +30,7 @@ import { ExecutionCommands } from './executions/queries/execution-commands.js';
 import { ExecutionQueries } from './executions/queries/execution-queries.js';
 import { QueueCommands } from './executions/queries/queue-commands.js';
 import { engineMetrics } from './executions/engine-metrics.js';
+import { OrphanedExecutions } from './executions/orphaned-executions.js';
 import { PartitionExecutions } from './executions/partition-executions.js';
 import type { HttpServerOptions } from './http/http-server.js';
 import type { RouteHandler } from './http/route-handler.js';
@@ -89,11 +90,14 @@ export function composeExecutions(config: ControlPlaneConfig, parts: ExecutionPa
   const callbacks = new ResultCallbacks({ guard: functions.guard, secrets, ...io });
   const outbox = new CallbackOutbox({ callbacks, pending: store.pendingCallbacks, fencingTokens: ownership, ...io });
   const tokens = new AttemptTokens(randomness);
-  const engine = composeEngine(config, { functions, ownership, store, outbox, tokens, address, ...io });
+  const orphans = new OrphanedExecutions();
+  const engine = composeEngine(config, { functions, ownership, store, orphans, outbox, tokens, address, ...io });
   sinks.metrics.compute(engineMetrics(() => engine));
   const partitions = new PartitionExecutions({
     engine,
     store,
+    orphans,
+    lifetimeMs: config.executionLifetimeMs,
     catalog: functions.catalog,
     onResult: (...result) => outbox.post(...result),
     ...io,
@@ -169,6 +173,7 @@ interface EngineParts extends Io {
   readonly functions: ComposedFunctions;
   readonly ownership: FencingTokens;
   readonly store: ExecutionStore;
+  readonly orphans: OrphanedExecutions;
   readonly outbox: CallbackOutbox;
   readonly tokens: AttemptTokens;
   readonly address: ReplicaAddress;
@@ -176,7 +181,7 @@ interface EngineParts extends Io {
 
 function composeEngine(
   config: ControlPlaneConfig,
-  { functions: { catalog, discovered, dispatchers }, ownership, store, outbox, tokens, address, ...io }: EngineParts,
+  { functions: { catalog, discovered, dispatchers }, ownership, outbox, tokens, address, ...parts }: EngineParts,
 ): InvocationEngine {
   return new InvocationEngine({
     catalog,
@@ -186,7 +191,6 @@ function composeEngine(
       return true;
     },
     dispatchers,
-    store,
     isOwner: (partition) => ownership.tokenOf(partition) !== undefined,
     limits: { ...config, maxBytes: config.queuedMaxBytes },
     tickMs: config.schedulerTickMs,
@@ -195,7 +199,7 @@ function composeEngine(
     callbackBaseUrl: ({ accepted, number }) =>
       `${address.url}${attemptsPrefix}${tokens.make(accepted.executionId, number)}`,
     onResult: (...result) => outbox.post(...result),
-    ...io,
+    ...parts,
   });
 }
 

@@ -5,6 +5,7 @@ import type { FunctionCatalog } from '../functions/function-catalog.js';
 import type { ExecutionStore, ExecutionOutcome } from '@drover/execution-store';
 import type { InvocationObservation } from './observations.js';
 import type { AdmissionLimits } from './live-executions.js';
+import type { OrphanedExecutions } from './orphaned-executions.js';
 import type { RunningAttempt } from './running-attempt.js';
 
 /** The part of a call that its caller provides. */
@@ -19,6 +20,8 @@ export interface EngineOptions {
   readonly beforeUnknown?: () => Promise<boolean>;
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
+  /** Takes executions whose function is gone and may return. */
+  readonly orphans: Pick<OrphanedExecutions, 'add'>;
   /** Whether this replica owns a partition at this very moment. Absent: it owns all. */
   readonly isOwner?: (partition: number) => boolean;
   readonly limits: AdmissionLimits & { readonly maxKeys: number; readonly maxInFlight: number };

@@ -51,7 +51,7 @@ export class InvocationEngine implements Lifecycle {
       live: this.live,
       sync: this.sync,
       onEnded: (execution, outcome) => this.#ended(execution, outcome),
-      onMoved: (execution) => this.drop(execution),
+      onMoved: (execution) => this.#leaveQueue(execution),
       onLost: (execution, error) => {
         options.observe({ kind: 'invocation.end-not-stored', executionId: execution.accepted.executionId, error });
         this.drop(execution);
@@ -98,7 +98,7 @@ export class InvocationEngine implements Lifecycle {
   queueFor(definition: FunctionDefinition): FunctionQueue {
     const known = this.findQueue(definition.tenantId, definition.name);
     if (known?.generation === definition.generation) return known;
-    if (known) this.close(known);
+    if (known) this.#replace(known, definition);
     return this.queues.open(definition);
   }
 
@@ -294,8 +294,8 @@ export class InvocationEngine implements Lifecycle {
       execution.pendingWrite = undefined;
       if (execution.state !== 'accepting') continue; // withdrawn or dropped while it was made durable
       if (execution.unrefusedCallers === 0) this.#withdraw(execution);
-      else if (execution.queue.closed === 'removed') this.#endRemoved(execution);
-      else if (execution.queue.closed) this.drop(execution);
+      else if (execution.queue.isRemovedFor(execution.accepted)) this.#endRemoved(execution);
+      else if (execution.queue.closed) this.#leaveQueue(execution);
       else this.#begin(execution);
     }
   }
@@ -378,19 +378,33 @@ export class InvocationEngine implements Lifecycle {
   #changed(tenantId: TenantId, name: string, now: FunctionDefinition | undefined): void {
     const queue = this.findQueue(tenantId, name);
     if (!queue) return now ? undefined : this.queues.measured.remove(tenantId, name);
-    if (now?.generation !== queue.generation) return this.close(queue);
+    if (now?.generation !== queue.generation) return this.#replace(queue, now);
     const former = queue.definition;
     queue.definition = now;
     if (former.mode !== now.mode) this.#options.dispatchers[former.mode].forget?.(former);
     this.runner.offer(queue);
   }
 
-  /** Closes the queue of a removed function: waiting executions end, running ones may finish. */
-  close(queue: FunctionQueue): void {
-    this.queues.close(queue, 'removed');
-    for (const execution of this.live.all())
-      if (execution.queue === queue && execution.isWaiting) this.#endRemoved(execution);
+  /**
+   * Closes the queue of a function that another one replaces, or none. Running executions may finish. Those that wait end when a caller has
+   * removed the function; its application may bring it back with another version, and until then asynchronous ones wait as orphans.
+   */
+  #replace(queue: FunctionQueue, now: FunctionDefinition | undefined): void {
+    const mayReturn = queue.definition.discovered !== undefined && (now === undefined || now.discovered !== undefined);
+    this.queues.close(queue, mayReturn ? 'absent' : 'removed');
+    for (const execution of this.live.all()) {
+      if (execution.queue !== queue || !execution.isWaiting) continue;
+      if (queue.isRemovedFor(execution.accepted)) this.#endRemoved(execution);
+      else this.#leaveQueue(execution);
+    }
     this.#options.dispatchers[queue.definition.mode].forget?.(queue.definition);
+  }
+
+  /** Gives up an execution whose queue is closed: to the next owner of its partition, or to the time when its function returns. */
+  #leaveQueue(execution: LiveExecution): void {
+    const { accepted, attempts, failures, queue } = execution;
+    this.drop(execution);
+    if (queue.closed === 'absent') this.#options.orphans.add([{ accepted, attempts, failures }]);
   }
 
   #endRemoved(execution: LiveExecution): void {

@@ -26,7 +26,7 @@ export interface ExecutionRunnerOptions {
   readonly callbackBaseUrl: (attempt: RunningAttempt) => string;
   /** The execution has ended, and its end is durable if the execution is. */
   readonly onEnded: (execution: LiveExecution, outcome: ExecutionOutcome) => void;
-  /** The execution needs another attempt, which belongs to another replica. */
+  /** The execution needs another attempt, which belongs to another replica, or waits for its function to return. */
   readonly onMoved: (execution: LiveExecution) => void;
   /** The store refused the end because this replica no longer owns the execution. */
   readonly onLost: (execution: LiveExecution, error: unknown) => void;
@@ -240,7 +240,7 @@ export class ExecutionRunner {
       queue.heldUntilMs = clock.monotonicMs() + pauseMs;
     }
     this.#close(attempt);
-    if (queue.closed === 'removed' || clock.now() >= this.#retryUntil(execution)) {
+    if (queue.isRemovedFor(execution.accepted) || clock.now() >= this.#retryUntil(execution)) {
       const error = { code: failure.code, message: failure.message };
       return this.#finish(execution, 'ending', this.#outcome(execution, 'error', error, true));
     }
@@ -248,7 +248,7 @@ export class ExecutionRunner {
     execution.move('queued');
     queue.waiting += 1;
     queue.entries.unshift(execution);
-    if (queue.closed === 'moved') onMoved(execution);
+    if (queue.closed) onMoved(execution);
   }
 
   #endHold(queue: FunctionQueue): void {
@@ -278,7 +278,7 @@ export class ExecutionRunner {
     // No other attempt for a caller that has left.
     const tries = { failed: execution.failed, uncounted: execution.uncounted, kind: accepted.kind };
     const delayMs = execution.isWanted ? retryDelayMs(queue.definition, tries, failure, randomness) : undefined;
-    if (delayMs === undefined || queue.closed === 'removed' || now + delayMs > this.#retryUntil(execution)) {
+    if (delayMs === undefined || queue.isRemovedFor(accepted) || now + delayMs > this.#retryUntil(execution)) {
       const status = failure.kind === 'timeout' ? 'timeout' : 'error';
       const isTransient = failure.kind === 'timeout' || failure.transient;
       return this.#finish(execution, 'ending', this.#outcome(execution, status, error, isTransient));
@@ -286,7 +286,7 @@ export class ExecutionRunner {
     queue.metrics.retried += 1;
     execution.move('retrying');
     if (execution.isDurable) this.#recordRetry(execution);
-    if (execution.isDurable && queue.closed === 'moved') onMoved(execution);
+    if (execution.isDurable && queue.closed) onMoved(execution);
     else this.#enqueueAfter(execution, delayMs);
   }
 

@@ -1,4 +1,4 @@
-import type { TenantId } from '@drover/contracts';
+import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { FunctionDefinition } from '@drover/dispatchers';
 import { partitionOf } from '@drover/ownership';
 import type { FunctionMetrics } from './function-metrics.js';
@@ -6,6 +6,8 @@ import type { LiveExecution } from './live-execution.js';
 import { MeasuredFunctions } from './measured-functions.js';
 import { Deque } from './queues/deque.js';
 import type { RingMember } from './queues/fair-ring.js';
+
+type QueueClosing = 'removed' | 'moved' | 'absent';
 
 /** Weight of the newest duration or interval in the average: about the last ten count. */
 const newestWeight = 0.1;
@@ -35,8 +37,11 @@ export class FunctionQueue implements RingMember {
   endHold: (() => void) | undefined;
   /** Monotonic time at which the hold ends by itself. */
   heldUntilMs = 0;
-  /** Set when no call is admitted any more: the function was removed, or another replica owns it. */
-  closed: 'removed' | 'moved' | undefined;
+  /**
+   * Set when no call is admitted any more: the function was removed, another replica owns it, or no version of its application has it at
+   * the moment.
+   */
+  closed: QueueClosing | undefined;
   #averageMs = 0;
   /** Average interval between two starts while entries wait: the inverse of the drain rate. */
   #drainMs = 0;
@@ -66,6 +71,11 @@ export class FunctionQueue implements RingMember {
   /** Whether a caller has paused the function: calls wait. */
   get isPaused(): boolean {
     return this.definition.queueControl?.state === 'paused';
+  }
+
+  /** Whether the function is gone for good for executions of this kind: a caller does not wait for a function to return. */
+  isRemovedFor({ kind }: AcceptedCall): boolean {
+    return this.closed === 'removed' || (this.closed === 'absent' && kind === 'sync');
   }
 
   /** Removes and returns the next execution that still waits. */
@@ -163,7 +173,7 @@ export class FunctionQueues {
     return queue;
   }
 
-  close(queue: FunctionQueue, reason: 'removed' | 'moved'): void {
+  close(queue: FunctionQueue, reason: QueueClosing): void {
     queue.closed = reason;
     const key = keyOf(queue.tenantId, queue.name);
     if (this.#queues.get(key) !== queue) return;

@@ -5,6 +5,7 @@ import {
   functionDraining,
   functionPaused,
   functionRemoved,
+  functionUnknown,
   ownerMoving,
   queueFull,
   queuesFull,
@@ -57,6 +58,7 @@ export class LiveExecutions {
   ): CallRefusal | undefined {
     const { maxBytes, maxScheduled } = this.#limits;
     if (queue.closed === 'removed') return { error: functionRemoved({ name: queue.name }) };
+    if (queue.closed === 'absent') return { error: functionUnknown({ name: queue.name }) };
     if (queue.closed === 'moved') return { error: ownerMoving({}), retryAfterSeconds: 1 };
     const control = queue.definition.queueControl;
     if (control?.state === 'draining')

@@ -3,7 +3,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
 import type { FunctionCatalog } from '../functions/function-catalog.js';
 import { PartitionExecutions } from './partition-executions.js';
 import type { FunctionQueue } from './function-queue.js';
-import { EngineTrial, settled } from './testing/engine-trial.js';
+import { broken, EngineTrial, ok, settled } from './testing/engine-trial.js';
 
 /** Finds one definition for every name, or fails. */
 class OneFunction implements FunctionCatalog {
@@ -38,6 +38,8 @@ async function busy(): Promise<{
   const partitions = new PartitionExecutions({
     engine,
     store,
+    orphans: trial.orphans,
+    lifetimeMs: 600_000,
     catalog,
     onResult: (accepted, _url, outcome) => trial.results.push({ accepted, outcome }),
     clock,
@@ -94,6 +96,48 @@ describe('a partition', () => {
     expect(trial.runs).toHaveLength(2);
     for (let n = 0; n < 3; n += 1) await trial.last.end();
     expect([trial.runs.length, trial.engine.live.size]).toEqual([4, 0]);
+  });
+
+  it('keeps asynchronous executions while a version of the application lacks their function', async () => {
+    const { trial, partitions, queue: registered, catalog } = await busy();
+    partitions.lost([registered.partition]);
+    const discovered = { application: 'shop', trigger: 'queueTrigger' };
+    const queue = await trial.register('g', { mode: 'APP', requestedMode: 'APP', discovered });
+    const first = await trial.enqueue(queue);
+    const run = trial.last;
+    const second = await trial.enqueue(queue, { idempotencyKey: 'k' });
+    const delayed = await trial.enqueue(queue, { runAt: trial.clock.now() + 5_000 });
+    const { answers } = trial.invoke(queue, { idempotencyKey: 'sync' });
+    catalog.definition = undefined;
+    trial.remove(queue);
+    await settled();
+    // The caller that waits does not wait for another version; the others do, the one whose attempt ends now, too.
+    expect(answers).toMatchObject([{ kind: 'ended', outcome: { error: { code: 'FUNCTION_REMOVED' } } }]);
+    await run.end(broken);
+    await trial.clock.advance(2_000);
+    expect([...partitions.orphans()].map(({ accepted }) => accepted.executionId).toSorted()).toEqual(
+      [first, second, delayed].toSorted(),
+    );
+    // The next version has it again.
+    const ran: string[] = [];
+    trial.dispatcher.respond = ({ accepted }) => (ran.push(accepted.executionId), ok);
+    catalog.definition = queue.definition;
+    await trial.clock.advance(5_000);
+    expect(ran).toEqual([first, second, delayed]);
+    expect([trial.engine.live.size, trial.orphans.size]).toEqual([0, 0]);
+  });
+
+  it('makes dead letters of executions whose function does not return within their lifetime', async () => {
+    const { trial, partitions, queue, catalog } = await busy();
+    partitions.lost([queue.partition]);
+    catalog.definition = undefined;
+    await partitions.acquired([queue.partition]);
+    await trial.clock.advance(599_000);
+    expect(trial.orphans.size).toBe(3);
+    await trial.clock.advance(2_000);
+    expect(trial.orphans.size).toBe(0);
+    const letters = await trial.store.list({ tenantId: queue.tenantId, deadLettersOnly: true, limit: 10 });
+    expect(letters.map(({ outcome }) => outcome.error?.code)).toEqual(Array(3).fill('EXECUTION_EXPIRED'));
   });
 
   it('looks for the functions of its executions again after the catalog or the store has failed', async () => {

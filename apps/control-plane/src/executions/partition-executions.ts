@@ -1,5 +1,6 @@
 import type { ExecutionError } from '@drover/contracts';
 import type { ExecutionStore, FinishedExecution, UnfinishedExecution } from '@drover/execution-store';
+import type { FunctionDefinition } from '@drover/dispatchers';
 import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '../functions/function-catalog.js';
@@ -7,11 +8,15 @@ import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
 import type { LiveExecution } from './live-execution.js';
 import type { InvocationObservation } from './observations.js';
+import type { OrphanedExecutions } from './orphaned-executions.js';
 
 export interface PartitionExecutionsOptions {
   readonly engine: InvocationEngine;
   readonly store: ExecutionStore;
   readonly catalog: FunctionCatalog;
+  readonly orphans: OrphanedExecutions;
+  /** Time limit of an execution, from its acceptance or its `runAt` to its end. */
+  readonly lifetimeMs: number;
   readonly onResult: EngineOptions['onResult'];
   readonly clock: Clock;
   readonly observe: Observe<InvocationObservation>;
@@ -24,12 +29,13 @@ const adoptEveryMs = 1_000;
 export class PartitionExecutions implements OwnershipListener, Lifecycle {
   readonly name = 'partition executions';
   readonly #options: PartitionExecutionsOptions;
-  /** Executions whose function is unknown at the moment, for example because its application is starting. They wait. */
-  readonly #orphans = new Map<string, UnfinishedExecution>();
-  #cancelTimer: () => void = () => undefined;
+  #cancelTimer: (() => void) | undefined;
+  /** Orphans at the last observation. */
+  #observed = 0;
 
   constructor(options: PartitionExecutionsOptions) {
     this.#options = options;
+    options.orphans.onAdded(() => this.#adoptLater());
   }
 
   async start(): Promise<void> {}
@@ -37,23 +43,23 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   async drain(): Promise<void> {}
 
   async stop(): Promise<void> {
-    this.#cancelTimer();
+    this.#cancelTimer?.();
   }
 
   orphan(executionId: string): UnfinishedExecution | undefined {
-    return this.#orphans.get(executionId);
+    return this.#options.orphans.get(executionId);
   }
 
   orphans(): Iterable<UnfinishedExecution> {
-    return this.#orphans.values();
+    return this.#options.orphans.all();
   }
 
   async acquired(partitions: readonly number[]): Promise<void> {
-    const { engine, store, observe } = this.#options;
+    const { engine, store, orphans, observe } = this.#options;
     const { unfinished, keys } = await store.recover(partitions);
     for (const { idempotencyKey, executionId, expiresAt, functionName: name, ...scope } of keys)
       engine.keyed.index.end({ ...scope, name }, idempotencyKey, executionId, expiresAt);
-    for (const execution of unfinished) this.#orphans.set(execution.accepted.executionId, execution);
+    orphans.add(unfinished);
     await this.#adoptOrphans();
     observe({
       kind: 'invocation.recovered',
@@ -81,12 +87,13 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   }
 
   lost(partitions: readonly number[]): void {
-    const { engine } = this.#options;
+    const { engine, orphans } = this.#options;
     const lost = new Set(partitions);
     engine.dropAll(this.#liveIn(lost));
     this.#closeQueues(lost);
     engine.keyed.index.drop((tenantId, name) => lost.has(partitionOf(tenantId, name)));
-    for (const id of this.#orphans.keys()) if (lost.has(partitionOfExecution(id))) this.#orphans.delete(id);
+    for (const { accepted } of orphans.all())
+      if (lost.has(partitionOfExecution(accepted.executionId))) orphans.delete(accepted.executionId);
   }
 
   /** Ends an orphan. It stays one if its end cannot be stored. */
@@ -95,12 +102,12 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     status: 'error' | 'cancelled',
     error: ExecutionError,
   ): Promise<FinishedExecution> {
-    const { store, clock, onResult } = this.#options;
+    const { store, clock, orphans, onResult } = this.#options;
     const deadLetter = status === 'error' && accepted.kind === 'async';
     const isTransient = status === 'error';
     const outcome = { status, finishedAt: clock.now(), attempts, failures, error, deadLetter, isTransient };
     await store.finish(accepted, outcome);
-    this.#orphans.delete(accepted.executionId);
+    orphans.delete(accepted.executionId);
     if (accepted.callbackUrl !== undefined) onResult(accepted, accepted.callbackUrl, outcome);
     return { accepted, outcome, evicted: false };
   }
@@ -115,33 +122,47 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
   }
 
   async #adoptOrphans(): Promise<void> {
-    const { engine, catalog, observe } = this.#options;
-    this.#cancelTimer();
-    for (const [id, orphan] of this.#orphans) {
-      const { tenantId, functionName, generation } = orphan.accepted;
+    const { catalog, orphans, observe } = this.#options;
+    this.#cancelTimer?.();
+    this.#cancelTimer = undefined;
+    for (const group of orphans.byFunction()) {
+      const { tenantId, functionName } = group[0].accepted;
       const definition = catalog.peek(tenantId, functionName) ?? (await catalog.find(tenantId, functionName));
-      if (!this.#orphans.has(id)) continue; // its partition was lost, or it was cancelled, in the meantime
-      if (definition === undefined) continue;
-      if (definition.generation === generation) {
-        this.#orphans.delete(id);
-        engine.adopt(orphan, engine.queueFor(definition));
-      } else {
-        const message = `Function ${functionName} was removed.`;
-        await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
-      }
+      // Unless their partition was lost, or they were cancelled, in the meantime.
+      const left = group.filter((orphan) => orphans.get(orphan.accepted.executionId) === orphan);
+      await Promise.all(left.map((orphan) => this.#adopt(orphan, definition)));
     }
-    if (this.#orphans.size === 0) return;
-    observe({ kind: 'invocation.orphans', executions: this.#orphans.size });
-    this.#adoptLater();
+    if (orphans.size !== this.#observed && orphans.size > 0)
+      observe({ kind: 'invocation.orphans', executions: orphans.size });
+    this.#observed = orphans.size;
+    if (orphans.size > 0) this.#adoptLater();
+  }
+
+  /**
+   * Lets an orphan go on if its function is back, synchronously, since the definition may be outdated later. Ends it if its function
+   * cannot come back, or has had enough time to.
+   */
+  async #adopt(orphan: UnfinishedExecution, definition: FunctionDefinition | undefined): Promise<void> {
+    const { engine, orphans, clock, lifetimeMs } = this.#options;
+    const { functionName, generation, executionId, acceptedAt, runAt = acceptedAt } = orphan.accepted;
+    if (definition?.generation === generation) {
+      orphans.delete(executionId);
+      engine.adopt(orphan, engine.queueFor(definition));
+    } else if (definition && !definition.discovered) {
+      const message = `Function ${functionName} was removed.`;
+      await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
+    } else if (runAt + lifetimeMs <= clock.now()) {
+      const message = `Function ${functionName} did not return within ${lifetimeMs} ms after the call was accepted.`;
+      await this.end(orphan, 'error', { code: 'EXECUTION_EXPIRED', message });
+    }
   }
 
   /** A failure, for example of the database, must not end the waiting. */
   #adoptLater(): void {
-    this.#cancelTimer();
-    this.#cancelTimer = this.#options.clock.after(
-      adoptEveryMs,
-      () => void this.#adoptOrphans().catch(() => this.#adoptLater()),
-    );
+    this.#cancelTimer ??= this.#options.clock.after(adoptEveryMs, () => {
+      this.#cancelTimer = undefined;
+      void this.#adoptOrphans().catch(() => this.#adoptLater());
+    });
   }
 }
 

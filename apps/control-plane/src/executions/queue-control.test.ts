@@ -12,6 +12,8 @@ function open() {
   const partitions = new PartitionExecutions({
     engine,
     store,
+    orphans: trial.orphans,
+    lifetimeMs: 600_000,
     catalog,
     onResult: () => undefined,
     clock,

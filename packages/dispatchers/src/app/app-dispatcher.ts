@@ -4,7 +4,7 @@ import type { Attempt, AttemptResult, Dispatcher } from '../dispatcher.js';
 import { ClientFault, headerLine, type ClientRequest } from '@drover/http-edge';
 import type { RuntimeCallFailure } from './runtime-call.js';
 import type { RuntimeConnection, RuntimeEndpoint } from './runtime-connection.js';
-import { failed, readRuntimeAnswer, toAttemptResult } from './runtime-protocol.js';
+import { failed, functionMissing, readRuntimeAnswer, toAttemptResult } from './runtime-protocol.js';
 
 export interface AppDispatcherOptions {
   readonly connection: RuntimeConnection;
@@ -76,9 +76,7 @@ export class AppDispatcher implements Dispatcher {
       // Not cached: the application that has the function may change.
       const one = discovered.find(tenantId, appFunction.name);
       if (one?.appFunction?.application !== undefined) return this.#pathOf(one);
-      return discovered.isKnown
-        ? failed('APP_FUNCTION_MISSING', `no application has a function ${appFunction.name}`, false)
-        : unavailable;
+      return discovered.isKnown ? functionMissing(`no application has a function ${appFunction.name}`) : unavailable;
     }
     // Always the tenant of the definition, so that no tenant reaches an application of another.
     const path = runtimeCallPath(tenantId, appFunction.application, appFunction.name);

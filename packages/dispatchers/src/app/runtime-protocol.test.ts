@@ -54,7 +54,7 @@ describe('an answer of the runtime', () => {
     [500, error('RUNTIME_INVOCATION_FAILED', 'it threw'), 'EXECUTION_FAILED', 'it threw', false],
     [400, error('ADMIN_CALL_REFUSED', 'needs "id"'), 'APP_INPUT_INVALID', 'needs "id"', false],
     [401, error('FUNCTION_KEY_REQUIRED'), 'APP_ERROR', /key of the control plane/, false],
-    [404, error('FUNCTION_NOT_FOUND'), 'APP_FUNCTION_MISSING', /no enabled function/, false],
+    [404, error('FUNCTION_NOT_FOUND'), 'APP_FUNCTION_MISSING', /no enabled function/, true],
     [404, error('APPLICATION_NOT_FOUND'), 'APP_UNAVAILABLE', /not served/, true],
     [413, error('FUNCTION_BODY_TOO_LARGE'), 'APP_INPUT_INVALID', /larger/, false],
     [429, error('RUNTIME_SATURATED'), 'APP_OVERLOADED', /too many calls/, true],
@@ -73,6 +73,12 @@ describe('an answer of the runtime', () => {
       transient,
       ...(/not served/.test(String(message)) && { wasNotTried: true, queuePauseMs: 1_000 }),
       ...(status === 429 && { wasTurnedAway: true }),
+      ...(code === 'APP_FUNCTION_MISSING' && {
+        wasTurnedAway: true,
+        wasNotSent: true,
+        retryAfterMs: 1_000,
+        queuePauseMs: 1_000,
+      }),
     });
   });
 

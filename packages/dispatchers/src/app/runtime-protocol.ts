@@ -41,7 +41,7 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
             wasNotTried: true,
             queuePauseMs: retryAfterMs ?? notServedMs,
           }
-        : failed('APP_FUNCTION_MISSING', 'the application has no enabled function of this name', false);
+        : functionMissing('the application has no enabled function of this name');
     case 400:
       return failed('APP_INPUT_INVALID', message, false);
     case 401:
@@ -70,6 +70,16 @@ export function toAttemptResult({ status, headBytes, retryAfterMs, body }: Runti
     default:
       return failed('APP_ERROR', `the runtime answered with the unexpected status ${status}`, false);
   }
+}
+
+/** Asynchronous calls wait: the next version of the application, or a roll back, may have the function. */
+export function functionMissing(message: string): AttemptResult {
+  return {
+    ...failed('APP_FUNCTION_MISSING', message, true, notServedMs),
+    wasTurnedAway: true,
+    wasNotSent: true,
+    queuePauseMs: notServedMs,
+  };
 }
 
 export function failed(

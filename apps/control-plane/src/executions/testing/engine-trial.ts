@@ -6,6 +6,7 @@ import { MemoryExecutionStore, type ExecutionOutcome } from '@drover/execution-s
 import type { EngineOptions, NewCall } from '../engine-options.js';
 import { InvocationEngine } from '../engine.js';
 import type { FunctionQueue } from '../function-queue.js';
+import { OrphanedExecutions } from '../orphaned-executions.js';
 import type { CallAnswer } from '../call-results.js';
 
 export const ok: AttemptResult = { kind: 'success', output: { json: '"done"' } };
@@ -72,6 +73,7 @@ export class EngineTrial {
   readonly clock = new FakeClock();
   readonly dispatcher = new ScriptedDispatcher();
   readonly store: MemoryExecutionStore;
+  readonly orphans = new OrphanedExecutions();
   readonly engine: InvocationEngine;
   readonly results: { accepted: AcceptedCall; outcome: ExecutionOutcome }[] = [];
   isOwner = true;
@@ -97,6 +99,7 @@ export class EngineTrial {
       },
       dispatchers: { LOCAL: dispatcher, POOL: dispatcher, REMOTE: dispatcher, APP: dispatcher },
       store: this.store,
+      orphans: this.orphans,
       isOwner: () => this.isOwner,
       limits: { maxBytes: 1_000_000, maxScheduled: 10, maxKeys: 100, maxInFlight: 100, ...limits },
       tickMs: 1,
