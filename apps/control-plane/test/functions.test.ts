@@ -374,7 +374,7 @@ describe('functions of applications', () => {
   it('are listed and read beside the registered ones, by name', async () => {
     const owner = await api.key('shop-owner');
     for (const name of ['zebra', 'ant']) await post({ name, endpointUrl: 'http://pool.test/' }, owner);
-    const functions = await api.client(owner).listFunctions();
+    const functions = await api.client(owner).listFunctions({ query: {} });
     expect(functions.map(({ name }) => name)).toEqual(['ant', 'order', 'zebra']);
     expect(await api.client(owner).getFunction({ params: { name: 'order' } })).toMatchObject({
       application: 'shop',
@@ -384,13 +384,31 @@ describe('functions of applications', () => {
     });
   });
 
+  it('are on pages with the registered ones, each once and in one order, whatever the size of a page', async () => {
+    const owner = await api.key('shop-owner');
+    const names = (await api.client(owner).listFunctions({ query: {} })).map(({ name }) => name);
+    expect(names.length).toBeGreaterThan(2);
+    for (const limit of [1, 2, names.length, 1_000]) {
+      const seen: string[] = [];
+      for (let size = limit; size === limit; ) {
+        const after = seen.at(-1);
+        const page = await api.client(owner).listFunctions({ query: { limit, ...(after !== undefined && { after }) } });
+        size = page.length;
+        seen.push(...page.map(({ name }) => name));
+      }
+      expect(seen).toEqual(names);
+    }
+    const refused = await api.request('/v1/functions?limit=0', { key: owner });
+    expect(refused).toBeRefusedWith(400, 'VALIDATION_ERROR');
+  });
+
   it('have queues that can be paused, and show it', async () => {
     const owner = await api.key('shop-owner');
     const act = (verb: string) => api.request(`/v1/functions/order/queue:${verb}`, { method: 'POST', key: owner });
     const shown = async () => {
       const [read, listed] = [
         await api.client(owner).getFunction({ params: { name: 'order' } }),
-        await api.client(owner).listFunctions(),
+        await api.client(owner).listFunctions({ query: {} }),
       ];
       return [read.queueState, listed.find(({ name }) => name === 'order')?.queueState];
     };
@@ -413,7 +431,9 @@ describe('functions of applications', () => {
     await post({ name: 'order', endpointUrl: 'http://pool.test/' }, owner);
     const read = () => api.client(owner).getFunction({ params: { name: 'order' } });
     expect(await read()).toMatchObject({ executionMode: 'POOL' });
-    expect((await api.client(owner).listFunctions()).filter(({ name }) => name === 'order')).toHaveLength(1);
+    expect((await api.client(owner).listFunctions({ query: {} })).filter(({ name }) => name === 'order')).toHaveLength(
+      1,
+    );
     await api.request('/v1/functions/order', { method: 'DELETE', key: owner });
     expect(await read()).toMatchObject({ executionMode: 'APP' });
   });

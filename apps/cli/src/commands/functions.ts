@@ -1,11 +1,19 @@
 import { readFile } from 'node:fs/promises';
-import { functionRoutes, type FunctionSpec } from '@drover/contracts';
+import { functionRoutes, type FunctionResponse, type FunctionSpec } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { printJson } from '../output/print-json.js';
 import { connect } from './connect.js';
 
+const pageSize = 500;
+
 export async function listFunctions(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
-  const functions = await (await connect(functionRoutes, flags, host)).listFunctions();
+  const client = await connect(functionRoutes, flags, host);
+  const functions: FunctionResponse[] = [];
+  for (let page: readonly FunctionResponse[] | undefined; page === undefined || page.length === pageSize; ) {
+    const after = functions.at(-1)?.name;
+    page = await client.listFunctions({ query: { limit: pageSize, ...(after !== undefined && { after }) } });
+    functions.push(...page);
+  }
   if (flags.json) return printJson(host, functions);
   for (const { name, executionMode, application, endpointUrl = '' } of functions)
     host.stdout.write(`${name.padEnd(24)}  ${executionMode.padEnd(6)}  ${application ?? endpointUrl}\n`);

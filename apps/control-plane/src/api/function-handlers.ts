@@ -8,7 +8,7 @@ import { functionUnknown } from '../executions/errors.js';
 import { functionNotManaged, functionOfApplication } from '../functions/errors.js';
 import type { DiscoveredFunctionSource, StoredFunctionCatalog } from '../functions/stored-function-catalog.js';
 import { toFunctionResponse } from './answers/function-response.js';
-import type { FunctionStore } from '../functions/function-store.js';
+import type { FunctionPage, FunctionStore } from '../functions/function-store.js';
 import type { FunctionObservation } from '../functions/observations.js';
 import {
   applyPatch,
@@ -101,11 +101,11 @@ export function functionHandlers(options: FunctionHandlersOptions): RouteHandler
   };
 
   return [
-    handle(functionRoutes.listFunctions, async ({ caller: { tenantId } }) => {
-      const [registered] = await Promise.all([store.list(tenantId), discovered?.waitForFirst?.(firstListingMs)]);
-      const names = new Set(registered.map(({ name }) => name));
-      const others = discovered?.list(tenantId).filter(({ name }) => !names.has(name)) ?? [];
-      return reply(200, [...registered, ...(await withQueues(others))].toSorted(byName).map(show));
+    handle(functionRoutes.listFunctions, async ({ caller: { tenantId }, query }) => {
+      const [registered] = await Promise.all([store.list(tenantId, query), discovered?.waitForFirst?.(firstListingMs)]);
+      const others = discovered ? discoveredPage(discovered.list(tenantId), registered, query) : [];
+      const page = [...registered, ...(await withQueues(others))].toSorted(byName).slice(0, query.limit);
+      return reply(200, page.map(show));
     }),
     handle(functionRoutes.registerFunction, async ({ caller, body }) => reply(201, await register(caller, body))),
     handle(functionRoutes.getFunction, async ({ caller: { tenantId }, params: { name } }) =>
@@ -179,6 +179,21 @@ async function refuseHandler(
   const { name, handler } = spec;
   const problem = await checkLocal?.({ name, env, ...(handler !== undefined && { handler }) });
   if (problem !== undefined) throw requestInvalid({ problem });
+}
+
+/** Returns the functions of applications that may be on a page whose registered functions are known. */
+function discoveredPage(
+  all: readonly FunctionDefinition[],
+  registered: readonly FunctionDefinition[],
+  { limit = Number.POSITIVE_INFINITY, after = '' }: FunctionPage,
+): readonly FunctionDefinition[] {
+  const names = new Set(registered.map(({ name }) => name));
+  // Behind a full page of registered ones it is not known which names are taken.
+  const last = registered.length < limit ? undefined : registered.at(-1)?.name;
+  return all
+    .filter(({ name }) => name > after && (last === undefined || name < last) && !names.has(name))
+    .toSorted(byName)
+    .slice(0, limit);
 }
 
 /** Orders by code units, as the database does. */

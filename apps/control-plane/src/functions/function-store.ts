@@ -27,6 +27,12 @@ interface FunctionRow extends Partial<QueueRow> {
 }
 
 /** Identifies a function across tenants. */
+/** A part of all functions in the order of their names: those after a name, up to a limit. */
+export interface FunctionPage {
+  readonly limit?: number;
+  readonly after?: string;
+}
+
 export interface FunctionAddress {
   readonly tenantId: TenantId;
   readonly name: string;
@@ -93,7 +99,7 @@ const listStatement = prepared(
   'function-list',
   `select found.tenant_id, found.name, generation, revision, spec, env_names, null::bytea as env, created_at, updated_at, ${queueColumns}
    from drover.functions found left join drover.function_queues queue using (tenant_id, name)
-   where found.tenant_id = $1 order by found.name`,
+   where found.tenant_id = $1 and found.name > $2 order by found.name limit $3`,
 );
 const controlStatement = prepared(
   'function-queue-control',
@@ -232,8 +238,8 @@ export class FunctionStore {
   }
 
   /** Returns all functions of a tenant, ordered by name. The values of their `env` cannot be revealed. */
-  async list(tenantId: TenantId): Promise<FunctionDefinition[]> {
-    const rows = await this.#database.query<FunctionRow>(listStatement, [tenantId]);
+  async list(tenantId: TenantId, { limit, after = '' }: FunctionPage = {}): Promise<FunctionDefinition[]> {
+    const rows = await this.#database.query<FunctionRow>(listStatement, [tenantId, after, limit ?? null]);
     return rows.map((row) => this.#toDefinition(row));
   }
 

@@ -71,9 +71,29 @@ export const functionRoutes = {
     id: 'listFunctions',
     method: 'GET',
     path: '/v1/functions',
-    about: 'Lists the functions of your tenant: registered ones and those of deployed applications',
+    about: 'Lists the functions of your tenant, ordered by name: registered ones and those of deployed applications',
     access: 'functions:read',
-    responses: { 200: { about: 'All functions, ordered by name', schema: Type.Array(FunctionResponse) } },
+    query: Type.Object(
+      {
+        limit: Type.Optional(
+          Type.Integer({
+            minimum: 1,
+            maximum: 1_000,
+            description: 'Functions of one page; all of them if it is absent',
+          }),
+        ),
+        after: Type.Optional(
+          Type.String({ ...FunctionName, description: 'Name of the last function of the previous page' }),
+        ),
+      },
+      { additionalProperties: false },
+    ),
+    responses: {
+      200: {
+        about: 'One page, or all functions. The last page has fewer than `limit`',
+        schema: Type.Array(FunctionResponse),
+      },
+    },
   }),
   registerFunction: defineRoute({
     id: 'registerFunction',
