@@ -259,7 +259,7 @@ function metrics(): string {
     );
   return page(
     'Metrics',
-    '`/metrics` has them in Prometheus text, each with a label `process`, beside the usual figures of a Node.js process (`process_*`, `nodejs_*`).\n\nMetrics of functions (`function_*`) appear with the first event of their function, are in seconds, and stay on a replica after the function moved to another one, so sum them over replicas. The first 500 functions of a replica have histograms with eight buckets, further ones with sum and count only; a page with 10,000 functions has 18 MB. It is written in slices of a few milliseconds, so that calls go on meanwhile.',
+    '`/metrics` has them in Prometheus text, each with a label `process`, beside the usual figures of a Node.js process (`process_*`, `nodejs_*`).\n\nMetrics of functions (`function_*`) appear with the first event of their function, are in seconds, and stay on a replica after the function moved to another one, so sum them over replicas. The first 500 functions of a replica have histograms with eight buckets, further ones with sum and count only. Names that end in `_ms` repeat them in milliseconds, as nanoFaaS names them: sum and count of the first 500 functions. A page with 10,000 functions has 18 MB. It is written in slices of a few milliseconds, so that calls go on meanwhile.',
     ['| name | type | labels | what it counts |', '|---|---|---|---|', ...table].join('\n'),
   );
 }

@@ -36,7 +36,7 @@ const linesOf = async (name: string): Promise<string[]> =>
 const label = (name: string): string => `{tenant="default",function="${name}",process="test"}`;
 
 describe('metrics of functions', () => {
-  it('are those that have something to say, in seconds', async () => {
+  it('are those that have something to say, in seconds and, for dashboards of nanoFaaS, in milliseconds', async () => {
     const queue = queues.open(definitionOf('f'));
     queue.metrics.enqueued = 3;
     queue.metrics.latency.record(30);
@@ -48,11 +48,13 @@ describe('metrics of functions', () => {
         `function_effective_concurrency${label('f')} 4`,
         `function_latency_seconds_bucket{tenant="default",function="f",le="0.1",process="test"} 1`,
         `function_latency_seconds_sum${label('f')} 0.03`,
+        `function_latency_ms_sum${label('f')} 30`,
+        `function_latency_ms_count${label('f')} 1`,
       ]),
     );
-    expect(lines.filter((line) => line.includes('latency'))).toHaveLength(8 + 3);
-    expect(lines.filter((line) => /_ms\b|error_total|cold_start|controller_mode|per_pod/.test(line))).toEqual([]);
-    expect(lines).toHaveLength(1 + 3 + 11);
+    expect(lines.filter((line) => line.includes('latency'))).toHaveLength(8 + 3 + 3);
+    expect(lines.filter((line) => /error_total|cold_start|controller_mode|per_pod/.test(line))).toEqual([]);
+    expect(lines).toHaveLength(1 + 3 + 11 + 3);
   });
 
   it('show the concurrency control of functions that have one', async () => {

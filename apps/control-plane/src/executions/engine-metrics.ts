@@ -106,18 +106,48 @@ function functionDurations(engine: ReadEngine): ComputedMetric[] {
       }
     },
   });
-  return [
-    durations('function_latency', 'One attempt, from dispatch to its end', ({ latency }) => latency),
-    durations('function_queue_wait', 'From acceptance to dispatch', ({ queueWait }) => queueWait),
-    durations('function_e2e_latency', 'From acceptance to the end, retries included', ({ endToEnd }) => endToEnd),
-    durations('function_init_duration', 'Initialization of a cold start', ({ initDuration }) => initDuration),
-    durations(
-      'function_cold_start',
-      'Attempts with a cold start, from dispatch to their end',
-      ({ coldStart }) => coldStart,
-    ),
-  ];
+  /** The same in milliseconds, under the names that dashboards of nanoFaaS use: sum and count of the functions that have buckets. */
+  const inMilliseconds = (
+    name: string,
+    help: string,
+    read: (metrics: FunctionMetrics) => Histogram,
+  ): ComputedMetric => ({
+    name: `${name}_ms`,
+    help: `${help}, in milliseconds; sum and count of the functions whose histogram in seconds has buckets`,
+    type: 'histogram',
+    labelNames,
+    *read() {
+      for (const metrics of engine().queues.measured.values()) {
+        const histogram = read(metrics);
+        if (metrics.hasBuckets && histogram.count > 0) yield* histogram.totals(metrics.labels, 1);
+      }
+    },
+  });
+  return measuredDurations.flatMap(({ name, help, read }) => [
+    durations(name, help, read),
+    inMilliseconds(name, help, read),
+  ]);
 }
+
+const measuredDurations: readonly {
+  readonly name: string;
+  readonly help: string;
+  readonly read: (metrics: FunctionMetrics) => Histogram;
+}[] = [
+  { name: 'function_latency', help: 'One attempt, from dispatch to its end', read: ({ latency }) => latency },
+  { name: 'function_queue_wait', help: 'From acceptance to dispatch', read: ({ queueWait }) => queueWait },
+  {
+    name: 'function_e2e_latency',
+    help: 'From acceptance to the end, retries included',
+    read: ({ endToEnd }) => endToEnd,
+  },
+  { name: 'function_init_duration', help: 'Initialization of a cold start', read: ({ initDuration }) => initDuration },
+  {
+    name: 'function_cold_start',
+    help: 'Attempts with a cold start, from dispatch to their end',
+    read: ({ coldStart }) => coldStart,
+  },
+];
 
 function syncCallMetrics(engine: ReadEngine): ComputedMetric[] {
   return [

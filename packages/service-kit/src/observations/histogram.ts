@@ -34,6 +34,13 @@ export class Histogram {
     this.#count += 1;
   }
 
+  /** Returns the lines of a histogram without bounds: count and sum. */
+  *totals(labels: string, perMs: number): Generator<Sample> {
+    yield { labels: labels === '' ? 'le="+Inf"' : `${labels},le="+Inf"`, value: this.#count, suffix: '_bucket' };
+    yield { labels, value: this.#sumMs * perMs, suffix: '_sum' };
+    yield { labels, value: this.#count, suffix: '_count' };
+  }
+
   /**
    * Returns the lines of a Prometheus histogram. `labels` are rendered, see `renderLabels`. `perMs` converts the unit: 0.001 for a
    * metric in seconds.
@@ -45,8 +52,6 @@ export class Histogram {
       cumulative += this.#counts[index] ?? 0;
       yield { labels: `${begin}${bound * perMs}"`, value: cumulative, suffix: '_bucket' };
     }
-    yield { labels: `${begin}+Inf"`, value: this.#count, suffix: '_bucket' };
-    yield { labels, value: this.#sumMs * perMs, suffix: '_sum' };
-    yield { labels, value: this.#count, suffix: '_count' };
+    yield* this.totals(labels, perMs);
   }
 }
