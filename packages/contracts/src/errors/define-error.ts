@@ -9,6 +9,8 @@ export interface ErrorTraits {
   readonly status: number;
   /** What a caller can do about a fault of the platform, whose message it does not see. */
   readonly advice?: string | undefined;
+  /** When this happens and what to do about it: the same text for every such error, so it discloses nothing. */
+  readonly help?: string | undefined;
 }
 
 /** An error whose identity is its `code`, also across processes: compare it with `hasCode`, never by class. */
@@ -18,6 +20,7 @@ export class CodedError extends Error implements ErrorTraits {
   readonly retryable: boolean;
   readonly status: number;
   readonly advice: string | undefined;
+  readonly help: string | undefined;
   readonly details: Readonly<Record<string, unknown>>;
 
   constructor(code: string, traits: ErrorTraits, message: string, details: object, cause?: unknown) {
@@ -28,6 +31,7 @@ export class CodedError extends Error implements ErrorTraits {
     this.retryable = traits.retryable;
     this.status = traits.status;
     this.advice = traits.advice;
+    this.help = traits.help;
     this.details = { ...details };
   }
 }

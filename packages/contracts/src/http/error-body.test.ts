@@ -34,6 +34,19 @@ describe('toErrorBody', () => {
     expect(failing({ fault: 'platform', retryable: false, status: 503 }).body.message).not.toContain('Try again');
   });
 
+  it('names the thing and the next step of a platform fault with the text of the catalogue', () => {
+    const full = defineError<{ server: string }>('TEST_FULL', {
+      fault: 'platform',
+      retryable: true,
+      status: 507,
+      message: (d) => `at ${d.server}`,
+      help: 'The disk of the database is full. Free disk space, or raise `TEST_BYTES`.',
+    });
+    expect(toErrorBody(full({ server: secret }), 'r').body.message).toBe(
+      'The disk of the database is full. Free disk space, or raise TEST_BYTES. Try again after a moment.',
+    );
+  });
+
   it('tells the caller what to do about a platform fault, if there is something', () => {
     const { body } = failing({ fault: 'platform', retryable: false, status: 502, advice: 'Read the record.' });
     expect(body.message).toContain(' Read the record. ');

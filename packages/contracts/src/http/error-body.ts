@@ -31,8 +31,10 @@ export function toErrorBody(error: unknown, requestId: string): { readonly statu
   return { status: error.status, body: { error: error.code, message, requestId } };
 }
 
-function platformMessage({ retryable, advice }: ErrorTraits): string {
-  if (retryable) return 'The platform cannot process this request at the moment. Try again shortly.';
-  const search = 'Search the log for this request id.';
-  return `The platform cannot process this request. ${advice === undefined ? '' : `${advice} `}${search}`;
+/** The message of the error may name addresses and other facts of the platform. The text of docs/errors.md names the thing and the next step. */
+function platformMessage({ retryable, advice, help = '' }: ErrorTraits): string {
+  const known = help.replaceAll('`', '');
+  const what = [known === '' ? 'The platform cannot process this request.' : known, advice].filter(Boolean).join(' ');
+  if (!retryable) return `${what} Search the log for this request id.`;
+  return /\b(again|retry|retries)\b/i.test(what) ? what : `${what} Try again after a moment.`;
 }
