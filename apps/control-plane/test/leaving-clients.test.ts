@@ -55,14 +55,22 @@ describe('a client that leaves', () => {
     expect(platform.endpoint.calls('left-queue').map(({ body }) => body.input)).toEqual(['first', 'next']);
   });
 
-  it('while it runs leaves nothing behind: the call ends, the slot is free', async () => {
-    const gate = await waits('left-running');
+  it('while its endpoint works frees the slot at once: the next call runs although the endpoint never answers the first', async () => {
+    const never = new Gate();
+    await platform.register(
+      'left-running',
+      async ({ body }) => {
+        if (body.input === 'leaves') await never.opened;
+        return { json: body.input };
+      },
+      { concurrency: 1, queueSize: 1 },
+    );
     const leaving = await open('left-running', 'leaves');
     await eventually(async () => (await waiting('left-running', 'running')) === 1);
     await leaving.close();
-    gate.open();
-    await eventually(async () => (await waiting('left-running', 'success')) === 1);
     expect((await platform.invoke('left-running', 'next')).status).toBe(200);
+    expect(await waiting('left-running', 'cancelled')).toBe(1);
+    never.open();
   });
 
   it('only half, having said all, may get its answer or not, but holds nothing up', async () => {

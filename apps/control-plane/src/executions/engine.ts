@@ -18,6 +18,10 @@ import { Sweeper } from './sweeper.js';
 
 const recentLimits = { answered: 1_000, others: 10_000, ttlMs: 30_000 };
 export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'The execution was cancelled on request.' };
+const callerLeft = {
+  code: 'CALLER_LEFT',
+  message: 'The caller closed its connection before the function had answered.',
+};
 const withdrawnLate = {
   code: notKeptYet.code,
   message: 'The database confirmed the call after its caller had been told that it was not accepted.',
@@ -342,7 +346,13 @@ export class InvocationEngine implements Lifecycle {
       if (execution.pendingWrite) answer({ kind: 'refused', refusal: this.#unconfirmed(execution) });
       else answer({ kind: 'overdue', executionId, state: status === 'running' ? 'running' : 'queued' });
     });
-    return () => this.#leave(execution, waiter);
+    return () => {
+      if (!this.#leave(execution, waiter)) return false;
+      // Its answer has no receiver. Closing the connection frees the slot, and lets the endpoint stop, too.
+      if (!execution.isWanted && execution.attempt?.definition.mode === 'POOL')
+        this.runner.end(execution, 'cancelled', callerLeft, 'cancelled');
+      return true;
+    };
   }
 
   /** Ends one wait. Returns false when it has ended before. An execution that waits and that no caller wants any more ends, too. */
