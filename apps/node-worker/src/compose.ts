@@ -4,6 +4,7 @@ import { ContextSignals } from './execution/context-signal.js';
 import { InFlight } from './execution/in-flight.js';
 import { legacyModel } from './execution/legacy/legacy-model.js';
 import { warmUpInvocations } from './execution/warm-up-invocations.js';
+import { LoopTurns } from './execution/loop-turns.js';
 import { Termination } from './execution/termination.js';
 import { withFastPath } from './execution/v4/fast-model.js';
 import { createDispatch } from './handlers/dispatch.js';
@@ -71,6 +72,7 @@ export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
   const loading = { apps, loader, load: loadScript, legacyModel, systemLog };
   const prepared = new PreparedLibrary(io.workerFile);
   const describe = () => workerMetadata(apps.current.programmingModel ?? legacyModel, io.runtime, loader.directory);
+  const turns = new LoopTurns();
   const dispatch = createDispatch(
     {
       invocationRequest: invocationRequest({
@@ -78,13 +80,14 @@ export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
         loader,
         inFlight,
         signals: new ContextSignals(inFlight),
+        turns,
         logs,
         systemLog,
         isTerminating: () => termination.hasBegun,
         maxMessageBytes: Math.min(config.maxMessageBytes, maxResponseBytes),
       }),
       invocationCancel: invocationCancel({ inFlight }),
-      workerStatusRequest: workerStatusRequest(),
+      workerStatusRequest: workerStatusRequest(turns),
       workerInitRequest: workerInitRequest({ loader, host, describe }),
       workerWarmupRequest: workerWarmupRequest({
         loader,

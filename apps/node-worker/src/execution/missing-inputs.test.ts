@@ -6,6 +6,7 @@ import { ContextSignals } from './context-signal.js';
 import { InFlight } from './in-flight.js';
 import { invocationOf, loadedFunction } from './invocation.test.fixture.js';
 import { legacyModel } from './legacy/legacy-model.js';
+import { LoopTurns } from './loop-turns.js';
 import { runInvocation, type Outcome } from './run-invocation.js';
 import { withFastPath } from './v4/fast-model.js';
 import { loadLibrary } from './v4/library.test.fixture.js';
@@ -31,7 +32,10 @@ describe('an input that the host did not send', () => {
   );
   const run = (callback: FunctionCallback, which = model): Promise<Outcome> => {
     const { invocation } = invocationOf(loadedFunction(which, metadata, callback), { inputData });
-    return runInvocation(invocation, new FunctionApp(() => undefined), new ContextSignals(new InFlight()));
+    return runInvocation(invocation, new FunctionApp(() => undefined), {
+      signals: new ContextSignals(new InFlight()),
+      turns: new LoopTurns(),
+    });
   };
   const v4 = (use: (context: InvocationContext) => unknown): Promise<Outcome> =>
     run((...args) => use(args.at(-1) as InvocationContext)); // the last argument of every v4 handler

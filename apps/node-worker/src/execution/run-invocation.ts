@@ -5,20 +5,22 @@ import { runHooks } from '../loading/hooks.js';
 import type { ContextSignals } from './context-signal.js';
 import { toError } from './exceptions.js';
 import type { Invocation } from './invocation.js';
+import type { LoopTurns } from './loop-turns.js';
 import { guardMissingInputs } from './missing-inputs.js';
 
 /** The result of an invocation: the response of the model, or the thrown value. */
 export type Outcome = { readonly response: CoreInvocationResponse } | { readonly thrown: unknown };
 
 /**
- * Runs one invocation: arguments, preInvocation hooks, the function, postInvocation hooks, response. Never rejects.
+ * Runs one invocation: arguments, preInvocation hooks, the function, postInvocation hooks, response. Never rejects. The function
+ * waits for its turn of the event loop.
  *
  * An app without hooks pays nothing for them.
  */
 export async function runInvocation(
   invocation: Invocation,
   app: FunctionApp,
-  signals: ContextSignals,
+  { signals, turns }: { readonly signals: ContextSignals; readonly turns: LoopTurns },
 ): Promise<Outcome> {
   try {
     // Every await costs a turn of the microtask queue, so only promises are awaited.
@@ -30,8 +32,10 @@ export async function runInvocation(
     if (invocation.loaded.inputNames.length > 0) guardMissingInputs(context, invocation);
     const { hooks } = app;
     if (hooks.preInvocation.length + hooks.postInvocation.length + hooks.log.length > 0) {
-      return { response: await runWithHooks(invocation, app, model, context, inputs) };
+      return { response: await runWithHooks(invocation, app, { model, context, inputs, turns }) };
     }
+    const turn = turns.next();
+    if (turn) await turn;
     invocation.state = 'invocation';
     const returned = model.invokeFunction(context, inputs, invocation.loaded.callback);
     const result = returned instanceof Promise ? ((await returned) as unknown) : returned;
@@ -44,12 +48,17 @@ export async function runInvocation(
   }
 }
 
+interface PreparedInvocation {
+  readonly model: InvocationModel;
+  readonly context: unknown;
+  readonly inputs: unknown[];
+  readonly turns: LoopTurns;
+}
+
 async function runWithHooks(
   invocation: Invocation,
   { hooks, appHookData }: FunctionApp,
-  model: InvocationModel,
-  context: unknown,
-  inputs: unknown[],
+  { model, context, inputs, turns }: PreparedInvocation,
 ): Promise<CoreInvocationResponse> {
   const scope: HookScope = { hookData: {}, appHookData, invocationContext: context };
   invocation.hookScope = scope;
@@ -57,6 +66,7 @@ async function runWithHooks(
   await inState(invocation, 'preInvocationHooks', () => runHooks(hooks.preInvocation, before));
   const after = new PostInvocationContext(scope, before.inputs);
   await inState(invocation, 'invocation', async () => {
+    await turns.next();
     try {
       after.result = await model.invokeFunction(context, before.inputs, before.functionCallback);
     } catch (thrown) {

@@ -16,6 +16,7 @@ import { success } from './exceptions.js';
 import { InFlight } from './in-flight.js';
 import { toInvocationResponse } from './invocation-response.js';
 import { Invocation } from './invocation.js';
+import { LoopTurns } from './loop-turns.js';
 import { runInvocation } from './run-invocation.js';
 
 /** Enough for V8 to compile every path, and few enough to keep the memory of a placeholder small. */
@@ -37,7 +38,7 @@ export async function warmUpInvocations(apps: AppSlot, library: FunctionsLibrary
   });
   warmUpSpecialization(app.rpcMetadata);
   const inFlight = new InFlight();
-  const signals = new ContextSignals(inFlight);
+  const parts = { signals: new ContextSignals(inFlight), turns: new LoopTurns() };
   const logs = new RpcLogs(() => app);
   for (let round = 0; round < rounds; round++) {
     for (const functionId of app.functionIds) {
@@ -49,7 +50,7 @@ export async function warmUpInvocations(apps: AppSlot, library: FunctionsLibrary
       const invocation = new Invocation(message.value, { requestId: '', loaded, stream: nowhere, logs });
       inFlight.add(invocation);
       invocation.log('information', 'user', 'warm-up');
-      const outcome = await runInvocation(invocation, app, signals);
+      const outcome = await runInvocation(invocation, app, parts);
       inFlight.remove(invocation);
       if ('response' in outcome) nowhere.send(responseOf(invocation, outcome.response));
     }

@@ -4,6 +4,7 @@ import { failure, success } from '../execution/exceptions.js';
 import type { InFlight } from '../execution/in-flight.js';
 import { approximateBytes, toInvocationResponse } from '../execution/invocation-response.js';
 import { Invocation } from '../execution/invocation.js';
+import type { LoopTurns } from '../execution/loop-turns.js';
 import { runInvocation, type Outcome } from '../execution/run-invocation.js';
 import type { AppLoader } from '../loading/app-loader.js';
 import type { AppSlot } from '../loading/app-slot.js';
@@ -21,6 +22,7 @@ export interface InvocationRequestParts {
   readonly loader: AppLoader;
   readonly inFlight: InFlight;
   readonly signals: ContextSignals;
+  readonly turns: LoopTurns;
   readonly logs: RpcLogs;
   readonly systemLog: SystemLog;
   readonly isTerminating: () => boolean;
@@ -30,10 +32,10 @@ export interface InvocationRequestParts {
 
 /** Runs a function and responds with its result. */
 export function invocationRequest(parts: InvocationRequestParts): MessageHandler<'invocationRequest'> {
-  const { apps, inFlight, signals, logs, systemLog, isTerminating, maxMessageBytes } = parts;
+  const { apps, inFlight, logs, systemLog, isTerminating, maxMessageBytes } = parts;
 
   const run = async (invocation: Invocation): Promise<void> => {
-    const outcome = await runInvocation(invocation, apps.current, signals);
+    const outcome = await runInvocation(invocation, apps.current, parts);
     inFlight.remove(invocation);
     const { stream, requestId } = invocation;
     try {

@@ -1,8 +1,12 @@
+import type { LoopTurns } from '../execution/loop-turns.js';
 import type { MessageHandler } from './dispatch.js';
 
-/** Responds at once: the host measures the latency of the event loop with it. */
-export function workerStatusRequest(): MessageHandler<'workerStatusRequest'> {
+/**
+ * Responds as soon as the invocations that were requested before have begun: the host measures the latency of the event loop with
+ * it, and hands over further invocations by it.
+ */
+export function workerStatusRequest(turns: Pick<LoopTurns, 'whenBegun'>): MessageHandler<'workerStatusRequest'> {
   return ({ requestId }, stream) => {
-    stream.send({ kind: 'workerStatusResponse', requestId, value: {} });
+    turns.whenBegun(() => void stream.send({ kind: 'workerStatusResponse', requestId, value: {} }));
   };
 }

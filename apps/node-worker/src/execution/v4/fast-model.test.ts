@@ -14,6 +14,7 @@ import { success } from '../exceptions.js';
 import { InFlight } from '../in-flight.js';
 import { toInvocationResponse } from '../invocation-response.js';
 import { invocationOf } from '../invocation.test.fixture.js';
+import { LoopTurns } from '../loop-turns.js';
 import { runInvocation } from '../run-invocation.js';
 import { loadLibrary } from './library.test.fixture.js';
 import { withFastPath } from './fast-model.js';
@@ -62,7 +63,8 @@ async function run(
   const { invocation, stream } = invocationOf({ ...found, model: () => used }, { functionId, ...request });
   const inFlight = new InFlight();
   inFlight.add(invocation);
-  const outcome = await runInvocation(invocation, new FunctionApp(() => undefined), new ContextSignals(inFlight));
+  const parts = { signals: new ContextSignals(inFlight), turns: new LoopTurns() };
+  const outcome = await runInvocation(invocation, new FunctionApp(() => undefined), parts);
   const value =
     'thrown' in outcome
       ? { invocationId: 'id', result: { ...invocation.resultOf(outcome.thrown) } }
