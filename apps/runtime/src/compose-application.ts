@@ -28,6 +28,7 @@ import { InputInvoker } from './invocations/input-invoker.js';
 import type { Invoker } from './invocations/invocation-call.js';
 import type { FunctionInvocationObservation } from './invocations/invocation-observations.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
+import { PacedCalls } from './invocations/paced-calls.js';
 import { OutputInvoker } from './invocations/output-invoker.js';
 import type { PendingOutputs } from './invocations/pending-outputs.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
@@ -258,6 +259,7 @@ function composeInvoker(
           onWaiting: hooks?.onWaiting,
         }),
     suspects,
+    paced: new PacedCalls({ ...io, router }),
     observe: observeCalls,
     tracker: side.tracker,
     meter: onlyOn ? undefined : hooks?.meter,

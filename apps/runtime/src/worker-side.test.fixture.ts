@@ -24,6 +24,7 @@ import type { InvocationCall, InvocationOutcome } from './invocations/invocation
 import type { FunctionInvocationObservation } from './invocations/invocation-observations.js';
 import { InvocationRouter } from './invocations/invocation-router.js';
 import { LeastLoaded } from './invocations/policies/least-loaded.js';
+import { PacedCalls } from './invocations/paced-calls.js';
 import { WorkerChoice } from './invocations/worker-choice.js';
 import { JobHost } from './job-hosts/job-host.js';
 import type { RuntimeObservation } from './observations.js';
@@ -250,6 +251,7 @@ export class WorkerBench {
           observe: () => undefined,
         }),
         suspects,
+        paced: new PacedCalls({ router, clock: this.clock }),
         tracker: this.side.tracker,
         clock: this.clock,
         randomness: systemRandomness,

@@ -58,10 +58,12 @@ export interface ApplicationSample {
   readonly inFlight: number;
   /** Invocations that wait in the runtime for a worker. */
   readonly waiting: number;
-  /** Concurrent invocations of its ready workers together. */
+  /** Concurrent invocations that its ready workers take together: the configured ones, fewer of workers that compute. */
   readonly capacity: number;
   /** The workers that `capacity` is of; undefined: as many as the controller knows to be ready. */
   readonly readyWorkers?: number;
+  /** Ready workers whose event loop is held up by what they run, so that further calls would have to wait. */
+  readonly computingWorkers?: number;
   readonly arrivals: number;
   readonly completions: number;
   readonly failures: number;

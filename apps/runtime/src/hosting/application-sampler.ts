@@ -59,7 +59,9 @@ export class ApplicationSampler {
     const workers = open.flatMap(({ key }) => workersOf.get(key) ?? []);
     const ready = workers.filter((worker) => worker.is('ready'));
     const triggers = open.flatMap(({ host }) => host?.triggers ?? []);
-    const inFlight = workers.reduce((sum, { id }) => sum + this.#options.tracker.countOf(id), 0);
+    const { tracker, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const inFlight = workers.reduce((sum, { id }) => sum + tracker.countOf(id), 0);
     const waiting = open.reduce((sum, host) => sum + host.waiting, 0);
     const isActive = inFlight + waiting + reading.arrivals + reading.completions > 0;
     const measured = triggers.map((trigger) => this.#measure(trigger, isActive, deadline));
@@ -67,7 +69,11 @@ export class ApplicationSampler {
       application: name,
       inFlight,
       waiting,
-      capacity: ready.reduce((sum, { limit }) => sum + limit, 0),
+      capacity: ready.reduce((sum, worker) => sum + concurrencyOf(worker, nowMs), 0),
+      readyWorkers: ready.length,
+      computingWorkers: ready.filter(
+        ({ id, isPaced, pace }) => isPaced && tracker.countOf(id) > 0 && pace.isComputing(nowMs),
+      ).length,
       ...reading,
       // The instance provider measures the processes, which the runtime does not know.
       cpu: undefined,
@@ -111,6 +117,10 @@ function workersByHost(workers: readonly FunctionWorker[]): ReadonlyMap<string, 
     else byHost.set(worker.jobHostKey, [worker]);
   }
   return byHost;
+}
+
+function concurrencyOf({ isPaced, pace, limit }: FunctionWorker, nowMs: number): number {
+  return isPaced ? pace.concurrency(limit, nowMs) : limit;
 }
 
 function isSaturated(host: JobHost | undefined): boolean {

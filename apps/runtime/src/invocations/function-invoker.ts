@@ -11,6 +11,7 @@ import type { InvocationAssignment, InvocationCall, InvocationOutcome, Invoker }
 import type { FunctionInvocationObservation } from './invocation-observations.js';
 import type { InvocationMeter } from './invocation-meter.js';
 import type { Ending, InvocationTracker } from './invocation-tracker.js';
+import type { PacedCalls } from './paced-calls.js';
 import type { ChosenWorker, WorkerChoice } from './worker-choice.js';
 import { exceptionText } from './worker-log.js';
 
@@ -18,6 +19,7 @@ interface FunctionInvokerOptions {
   readonly choice: Pick<WorkerChoice, 'reserve' | 'choose'>;
   readonly suspects: CrashSuspects;
   readonly tracker: InvocationTracker;
+  readonly paced: PacedCalls;
   /** Undefined: the load of the application is not measured. */
   readonly meter?: InvocationMeter | undefined;
   readonly clock: Clock;
@@ -121,7 +123,7 @@ export class FunctionInvoker implements Invoker {
   }
 
   #run(call: InvocationCall, chosen: ChosenWorker, dueMs: number): Promise<InvocationOutcome> {
-    const { clock, tracker, observe, suspects } = this.#options;
+    const { clock, tracker, paced, observe, suspects } = this.#options;
     const { worker } = chosen;
     const invocationId = tracker.newId();
     let request: InvocationRequestInit;
@@ -131,6 +133,8 @@ export class FunctionInvoker implements Invoker {
       chosen.release();
       throw isCodedError(error) ? error : inputsFailed(call, error);
     }
+    const startedMs = clock.monotonicMs();
+    let sent: number | undefined;
     return new Promise((resolve) => {
       // The function is told and runs to its end: its slot stays taken, and its outputs are written.
       const cancel = (): void => {
@@ -141,13 +145,14 @@ export class FunctionInvoker implements Invoker {
         id: invocationId,
         workerId: worker.id,
         functionName: call.definition.name,
-        startedMs: clock.monotonicMs(),
+        startedMs,
         dueMs: worker.isDebugged ? Number.POSITIVE_INFINITY : dueMs,
         end(ending) {
           call.signal?.removeEventListener('abort', cancel);
           if ('response' in ending) {
             if (chosen.isProbe) suspects.recordAnswer(call);
           } else if (ending.isCrash) suspects.recordCrash(call, worker, chosen.isProbe === true);
+          paced.ended(worker, sent, 'response' in ending ? clock.monotonicMs() - startedMs : undefined);
           chosen.release();
           resolve(toOutcome(call, invocationId, ending));
         },
@@ -156,7 +161,9 @@ export class FunctionInvoker implements Invoker {
       call.onAssigned?.(new Assignment(invocationId, worker, tracker));
       observe({ kind: 'invocation.routed', function: call.definition.name, invocationId, workerId: worker.id });
       try {
-        if (!worker.send({ kind: 'invocationRequest', value: request })) this.#options.onFull(worker);
+        const isFull = !worker.send({ kind: 'invocationRequest', value: request });
+        sent = paced.sent(worker, startedMs);
+        if (isFull) this.#options.onFull(worker);
       } catch (error) {
         tracker.fail(invocationId, inputsFailed(call, error));
       }

@@ -3,6 +3,9 @@ import type { RoutableWorker } from '../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from './routing-policy.js';
 import { TrafficSplit } from './traffic-split.js';
 
+/** A call that waits this long for a worker fails: its caller can do better with an error than with more waiting. */
+export const longestWaitMs = 120_000;
+
 interface RouterOptions<Worker extends RoutableWorker> {
   /** Creates the policy of one code version. */
   readonly policy: () => RoutingPolicy<Worker>;
@@ -21,13 +24,15 @@ export interface Wait<Worker extends RoutableWorker> {
 }
 
 interface QueuedCall<Worker extends RoutableWorker> extends Wait<Worker> {
+  dueMs: number;
   readonly settle: (reservation: Reservation<Worker> | undefined) => void;
 }
 
 /**
  * Reserves workers for the invocations of one job host. Workers are grouped by code version, traffic is split between the
- * versions, and the policy chooses within a version. Calls that find no free slot wait in a bounded FIFO queue. A version
- * without a share gets no calls; a version without a free slot passes its turn to the next version that has one. A queued call
+ * versions, and the policy chooses within a version. Calls that find no worker with room wait in a bounded FIFO queue: no slot is
+ * free, or the workers with free slots compute and could not begin them. In the second case the free slots count as places of
+ * the queue, and the router is saturated only when they are taken. A version without a share gets no calls; a version without a free slot passes its turn to the next version that has one. A queued call
  * whose filter accepts no free worker lets later ones pass.
  */
 export class InvocationRouter<Worker extends RoutableWorker> {
@@ -70,6 +75,12 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     return this.#sum((policy) => policy.free);
   }
 
+  /** Whether a worker with a free slot may not be handed a call now: calls wait for its pace, not for a worker. */
+  get isPaced(): boolean {
+    for (const policy of this.#versions.values()) if (policy.isPaced) return true;
+    return false;
+  }
+
   /** All workers that can be chosen, with or without a free slot. */
   *workers(): Iterable<Worker> {
     for (const policy of this.#versions.values()) yield* policy.workers();
@@ -106,7 +117,14 @@ export class InvocationRouter<Worker extends RoutableWorker> {
     this.#revision += 1;
     if (policy?.size === 0) this.#versions.delete(worker.codeVersion);
     this.#onChange();
+    if (this.#versions.size === 0) this.#shortenWaits();
     this.#updateSaturation();
+  }
+
+  /** Looks again whether the worker may be handed a call. */
+  refresh(worker: Worker): void {
+    this.#versions.get(worker.codeVersion)?.refresh(worker);
+    this.#serveQueue();
   }
 
   /** Sets the share of each code version. An empty map gives every version the same share. */
@@ -134,7 +152,7 @@ export class InvocationRouter<Worker extends RoutableWorker> {
    * cancelled or its deadline passes. All queued calls share one timer, set to the earliest deadline.
    */
   wait(wait: Wait<Worker>): Promise<Reservation<Worker> | undefined> | undefined {
-    if (this.#queue.size >= this.#options.maxWaiting) return undefined;
+    if (this.#queue.size >= this.#options.maxWaiting + (this.isPaced ? this.free : 0)) return undefined;
     const { signal, dueMs } = wait;
     return new Promise((resolve) => {
       if (signal?.aborted) return resolve(undefined);
@@ -151,6 +169,13 @@ export class InvocationRouter<Worker extends RoutableWorker> {
       if (dueMs < this.#timerDueMs) this.#setTimer(dueMs);
       this.#serveQueue();
     });
+  }
+
+  /** A call that waited for the pace of a worker may have a late deadline. Without any worker it waits no longer than others. */
+  #shortenWaits(): void {
+    const dueMs = this.#options.clock.monotonicMs() + longestWaitMs;
+    for (const call of this.#queue) call.dueMs = Math.min(call.dueMs, dueMs);
+    if (this.#queue.size > 0 && dueMs < this.#timerDueMs) this.#setTimer(dueMs);
   }
 
   #cancel(call: QueuedCall<Worker>): void {
@@ -223,7 +248,8 @@ export class InvocationRouter<Worker extends RoutableWorker> {
   }
 
   #updateSaturation(): void {
-    const isSaturated = this.#queue.size > 0 || this.free === 0;
+    const [queued, { free }] = [this.#queue.size, this];
+    const isSaturated = free <= queued || (queued > 0 && !this.isPaced);
     if (isSaturated === this.#isSaturated) return;
     this.#isSaturated = isSaturated;
     this.#onSaturation(isSaturated);

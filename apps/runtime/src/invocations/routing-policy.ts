@@ -12,7 +12,9 @@ export interface RoutingPolicy<Worker extends RoutableWorker> {
   add(worker: Worker): void;
   /** Stops choosing the worker. Reservations on it can still be released. */
   remove(worker: Worker): void;
-  /** Returns undefined if no worker has a free slot. `accepts` leaves workers out; with it, the cost grows with their number. */
+  /** Looks again whether the worker may be handed a call. */
+  refresh(worker: Worker): void;
+  /** Returns undefined if no worker has a free slot and may be handed a call. `accepts` leaves workers out; with it, the cost grows with their number. */
   reserve(accepts?: (worker: Worker) => boolean): Reservation<Worker> | undefined;
   /** All workers that can be chosen, with or without a free slot. */
   workers(): Iterable<Worker>;
@@ -20,4 +22,6 @@ export interface RoutingPolicy<Worker extends RoutableWorker> {
   readonly size: number;
   /** Free slots of all workers that can be chosen. */
   readonly free: number;
+  /** Whether a worker with a free slot may not be handed a call now. */
+  readonly isPaced: boolean;
 }

@@ -12,7 +12,7 @@ import type { FunctionWorker } from '../workers/function-worker.js';
 import type { CrashSuspects } from './crash-suspects.js';
 import type { InvocationCall } from './invocation-call.js';
 import type { FunctionInvocationObservation } from './invocation-observations.js';
-import type { InvocationRouter } from './invocation-router.js';
+import { longestWaitMs, type InvocationRouter } from './invocation-router.js';
 import type { Reservation } from './routing-policy.js';
 
 /** A worker that was chosen for a call. */
@@ -34,8 +34,8 @@ interface WorkerChoiceOptions {
   readonly observe: Observe<FunctionInvocationObservation>;
 }
 
-/** A call that waits this long fails: its caller can do better with an error than with more waiting. */
-const longestWaitMs = 120_000;
+/** While workers compute, calls wait for their turn: a worker that had taken them all would let them wait as well. */
+const longestTurnMs = 1_800_000;
 /** A message waits longer for its turn in isolation: its source would count another delivery. */
 const longestIsolationMs = 600_000;
 
@@ -61,7 +61,7 @@ export class WorkerChoice {
    */
   async choose(call: InvocationCall, timeoutMs: number): Promise<ChosenWorker> {
     const { suspects, router, clock } = this.#options;
-    const dueMs = clock.monotonicMs() + Math.min(timeoutMs, longestWaitMs);
+    const dueMs = clock.monotonicMs() + Math.min(timeoutMs, router.isPaced ? longestTurnMs : longestWaitMs);
     if (suspects.isEmpty) {
       const reservation = await this.#enqueue(router, call, dueMs, undefined);
       const chosen = this.#unlessRefused(call, reservation ?? this.#giveUp(call));
@@ -157,7 +157,8 @@ export class WorkerChoice {
     accepts: ((worker: FunctionWorker) => boolean) | undefined,
   ): Promise<Reservation<FunctionWorker> | undefined> {
     const functionName = call.definition.name;
-    this.#options.onWaiting?.();
+    // A worker that computes is no missing worker: how many are needed is decided by what waits.
+    if (!router.isPaced) this.#options.onWaiting?.();
     this.#checkFailure(functionName);
     const waiting = router.wait({ signal: call.signal, dueMs, accepts });
     this.#options.observe({ kind: 'invocation.crowded', function: functionName, isRefused: waiting === undefined });

@@ -11,6 +11,7 @@ import type { WorkerCapabilities } from '../bindings/invocation-inputs.js';
 import { workerLost, workerSilent } from '../errors.js';
 import { functionWorkerStates, type FunctionWorkerState } from './function-worker-states.js';
 import type { RoutableWorker } from './routable-worker.js';
+import { WorkerPace } from './worker-pace.js';
 
 interface FunctionWorkerOptions {
   readonly id: string;
@@ -50,6 +51,7 @@ export class FunctionWorker implements RoutableWorker {
   readonly id: string;
   readonly stream: EventStream;
   readonly start: StartTimes;
+  readonly pace = new WorkerPace();
   /** A debugger may halt it: it is not judged by its silence. */
   readonly isDebugged: boolean;
   /** Started by a scale controller: it gets its settings from this runtime, and may return after this runtime was restarted. */
@@ -105,6 +107,13 @@ export class FunctionWorker implements RoutableWorker {
   get limit(): number {
     return this.#isIsolated ? 1 : this.#limit;
   }
+
+  /** Whether it is handed calls by its pace. One that a debugger may halt gets all of them, and so does one that cannot be probed. */
+  get isPaced(): boolean {
+    return !this.#isIsolated && !this.isDebugged && this.can('WorkerStatus');
+  }
+
+  readonly mayTake = (reserved: number): boolean => !this.isPaced || this.pace.mayTake(reserved);
 
   /** Makes a placeholder a worker for isolated invocations. */
   isolate(): void {

@@ -4,4 +4,6 @@ export interface RoutableWorker {
   readonly codeVersion: string;
   /** Maximum number of concurrent invocations. */
   readonly limit: number;
+  /** Whether it may be handed another call with this many slots reserved; undefined: always. May change at any time: see `refresh`. */
+  readonly mayTake?: (reserved: number) => boolean;
 }

@@ -1,13 +1,13 @@
 import type { RoutableWorker } from '../../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from '../routing-policy.js';
-import { SlotTable, type WorkerSlots } from './slot-table.js';
+import { hasRoom, SlotTable, type WorkerSlots } from './slot-table.js';
 
 /**
  * Chooses the worker with the fewest reservations, and among equals the one that has been idle longest. Workers are grouped
  * by their number of reservations, which changes by one at a time, so the next worker is found without a search.
  */
 export class LeastLoaded<Worker extends RoutableWorker> implements RoutingPolicy<Worker> {
-  /** Indexed by number of reservations. Workers without a free slot are in no group. */
+  /** Indexed by number of reservations. Workers without room are in no group. */
   readonly #groups: Set<WorkerSlots<Worker>>[] = [];
   /** All groups before this index are empty. */
   #first = 0;
@@ -34,6 +34,17 @@ export class LeastLoaded<Worker extends RoutableWorker> implements RoutingPolicy
     if (slots) this.#groups[slots.reserved]?.delete(slots);
   }
 
+  get isPaced(): boolean {
+    return this.#slots.isPaced;
+  }
+
+  refresh(worker: Worker): void {
+    const slots = this.#slots.find(worker);
+    if (!slots) return;
+    this.#groups[slots.reserved]?.delete(slots);
+    this.#group(slots);
+  }
+
   workers(): Iterable<Worker> {
     return this.#slots.workers();
   }
@@ -54,7 +65,7 @@ export class LeastLoaded<Worker extends RoutableWorker> implements RoutingPolicy
   }
 
   #group(slots: WorkerSlots<Worker>): void {
-    if (slots.reserved >= slots.worker.limit) return;
+    if (!hasRoom(slots)) return;
     (this.#groups[slots.reserved] ??= new Set()).add(slots);
     this.#first = Math.min(this.#first, slots.reserved);
   }

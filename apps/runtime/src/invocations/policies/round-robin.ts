@@ -1,15 +1,12 @@
 import type { RoutableWorker } from '../../workers/routable-worker.js';
 import type { Reservation, RoutingPolicy } from '../routing-policy.js';
-import { SlotTable, type WorkerSlots } from './slot-table.js';
+import { hasRoom, SlotTable, type WorkerSlots } from './slot-table.js';
 
 /** Chooses workers with a free slot in turn. */
 export class RoundRobin<Worker extends RoutableWorker> implements RoutingPolicy<Worker> {
-  /** Workers with a free slot, in the order of their turns. */
+  /** Workers with room, in the order of their turns. */
   readonly #turns = new Set<WorkerSlots<Worker>>();
-  readonly #slots = new SlotTable<Worker>((slots, before) => {
-    if (slots.reserved >= slots.worker.limit) this.#turns.delete(slots);
-    else if (before >= slots.worker.limit) this.#turns.add(slots);
-  });
+  readonly #slots = new SlotTable<Worker>((slots) => this.#update(slots));
 
   get size(): number {
     return this.#slots.size;
@@ -21,12 +18,21 @@ export class RoundRobin<Worker extends RoutableWorker> implements RoutingPolicy<
 
   add(worker: Worker): void {
     const slots = this.#slots.add(worker);
-    if (slots && slots.reserved < worker.limit) this.#turns.add(slots);
+    if (slots) this.#update(slots);
   }
 
   remove(worker: Worker): void {
     const slots = this.#slots.remove(worker);
     if (slots) this.#turns.delete(slots);
+  }
+
+  get isPaced(): boolean {
+    return this.#slots.isPaced;
+  }
+
+  refresh(worker: Worker): void {
+    const slots = this.#slots.find(worker);
+    if (slots) this.#update(slots);
   }
 
   workers(): Iterable<Worker> {
@@ -39,6 +45,12 @@ export class RoundRobin<Worker extends RoutableWorker> implements RoutingPolicy<
     this.#turns.delete(slots);
     this.#turns.add(slots);
     return this.#slots.reserve(slots);
+  }
+
+  /** One that is in the set keeps its turn. */
+  #update(slots: WorkerSlots<Worker>): void {
+    if (hasRoom(slots)) this.#turns.add(slots);
+    else this.#turns.delete(slots);
   }
 }
 

@@ -10,6 +10,11 @@ export interface WorkerSlots<Worker extends RoutableWorker> {
   isListed: boolean;
 }
 
+/** Whether it has a free slot and may be handed a call. */
+export function hasRoom<Worker extends RoutableWorker>({ worker, reserved }: WorkerSlots<Worker>): boolean {
+  return reserved < worker.limit && (worker.mayTake?.(reserved) ?? true);
+}
+
 /** The slot accounting that all routing policies share: reserved slots per worker, free slots of all listed workers. */
 export class SlotTable<Worker extends RoutableWorker> {
   readonly #slots = new Map<string, WorkerSlots<Worker>>();
@@ -28,6 +33,18 @@ export class SlotTable<Worker extends RoutableWorker> {
 
   get free(): number {
     return this.#free;
+  }
+
+  get isPaced(): boolean {
+    for (const slots of this.#slots.values())
+      if (slots.isListed && slots.reserved < slots.worker.limit && !hasRoom(slots)) return true;
+    return false;
+  }
+
+  /** Returns undefined if the worker is not listed. */
+  find(worker: Worker): WorkerSlots<Worker> | undefined {
+    const slots = this.#slots.get(worker.id);
+    return slots?.isListed ? slots : undefined;
   }
 
   /** Lists a worker; one that was removed with reservations comes back with them. Returns undefined if already listed. */
