@@ -53,7 +53,8 @@ function memberOf(index: number, input: ScaleInput): FleetMember {
 
 function inputOf(nowMs: number, sample: ScaleInput['sample'], ready: number): ScaleInput {
   const workers = { ready, starting: 0, draining: 0 };
-  return { nowMs, sampleAtMs: nowMs, startMs: 200, runtimeMemory: 0.3, wakes: [], workers, sample };
+  const unknown = { cores: undefined, cpuDemand: undefined };
+  return { nowMs, sampleAtMs: nowMs, startMs: 200, runtimeMemory: 0.3, wakes: [], workers, sample, ...unknown };
 }
 
 function sampleOf(isBusy: boolean): ScaleInput['sample'] {

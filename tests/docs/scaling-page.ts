@@ -106,6 +106,11 @@ function prose(): readonly string[] {
     '## From zero and back',
     'An application at zero has no worker. Its first event reaches the controller as a request, not by polling, and the same decision starts a worker. ' +
       'Workers end when nothing arrived, ran or waited for `idleMs`; all of them at once. While a trigger cannot be measured the idle time stands still: unknown is not zero.',
+    '## Functions that compute',
+    'A function that computes keeps the event loop of its worker from turning, so that a worker runs one call at a time. The runtime learns how fast each worker begins calls; one that takes 5 ms or more gets only those that it begins within 20 ms, ' +
+      'and the others wait in the runtime, where the next free or new worker takes them. What a worker takes is reported to the controller, which plans with it. A worker that waits for others, a database or an API, gets all its slots. ' +
+      'This needs a worker that reads its messages in order and answers status requests between them, as Node.js workers do. Of others the concurrency is learned from latency: it falls while calls take longer in proportion to their number and workers need CPU, and rises again slowly. ' +
+      'Growth stops at the number of calls that could run, and at what the cores of the machine can feed.',
     '## Windows',
     'Demand is measured over a stable window of 60 s and a panic window of 6 s. When the short one wants twice the ready workers, or listeners are paused, growth may happen each second and nothing is given up ' +
       'until a stable window has passed without cause. What only works off a backlog is kept for one stable window; lasting demand, the arrivals of about a minute, is kept for five minutes.',

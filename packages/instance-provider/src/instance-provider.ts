@@ -44,6 +44,8 @@ export interface Instance {
   readonly startedAtMs: number;
   /** How it ended, for people: `exit code 1: …`; undefined while it has not. */
   readonly end?: { readonly isClean: boolean; readonly text: string };
+  /** Cores of the machine that it shares with others, in a list only; undefined: not known, or its machine is its own. */
+  readonly machineCores?: number;
   /** What it used since the list before, in a list only; undefined where the provider cannot measure it. */
   readonly usage?: InstanceUsage;
 }
@@ -53,6 +55,8 @@ export interface InstanceUsage {
   readonly cpu: number;
   /** Share of its memory limit; of the machine's memory if it has none. */
   readonly memory: number;
+  /** Share of the time in which its main thread ran or waited for a core; undefined where the system has no such number. */
+  readonly cpuDemand?: number;
 }
 
 /** What an instance prints is no event: the provider's own machine, or the cluster, has the log. */

@@ -1,6 +1,7 @@
 import { scalingRules } from './scaling-rules.js';
 import { thresholds } from './seed-rules.js';
 import { waitingLoad, wholeWorkers } from './rule.js';
+import { workersForCalls, workersForCores } from './useful-workers.js';
 import type {
   ClampId,
   RuleId,
@@ -131,10 +132,13 @@ function wantsPanic(facts: ScaleFacts, policy: ScalePolicy): boolean {
   return facts.ready > 0 && needed >= policy.panicRatio * facts.ready;
 }
 
-/** Growth that brings nothing: the bottleneck is elsewhere, or the source has no more partitions. */
+/** Growth that brings nothing: the bottleneck is elsewhere, the source has no more partitions, or no call or no core is left. */
 function boundUse(bounded: BoundedNumber, facts: ScaleFacts): void {
   if (facts.plateauWorkers > 0) bounded.atMost(Math.max(facts.plateauWorkers, facts.desired), 'plateau');
   if (facts.maxUsefulWorkers !== undefined) bounded.atMost(Math.max(1, facts.maxUsefulWorkers), 'useful');
+  if (!facts.isStale) bounded.atMost(Math.max(facts.desired, workersForCalls(facts)), 'calls');
+  const fed = workersForCores(facts);
+  if (fed !== undefined) bounded.atMost(Math.max(facts.desired, fed), 'cores');
 }
 
 /** A runtime that is short of memory gets no more workers; in need it gives up two at a time, but not the last one. */

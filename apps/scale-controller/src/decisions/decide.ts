@@ -95,9 +95,16 @@ const restFacts = scaleFactsOf(
     wakes: [],
     startMs: 0,
     runtimeMemory: undefined,
+    cores: undefined,
+    cpuDemand: undefined,
   },
   defaultScalePolicy,
 );
+
+/** Whether a decision is that of an application at zero to which nothing happened: it has no time and no facts of its own. */
+export function isSleepingDecision(decision: ScaleDecision): boolean {
+  return decision === sleepingDecision;
+}
 
 /** The decision about every application at zero to which nothing happened: one object for all of them. */
 const sleepingDecision: ScaleDecision = Object.freeze(

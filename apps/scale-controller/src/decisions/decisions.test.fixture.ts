@@ -42,6 +42,8 @@ export function inputOf(values: Partial<ScaleInput> = {}): ScaleInput {
     wakes: [],
     startMs: 200,
     runtimeMemory: undefined,
+    cores: undefined,
+    cpuDemand: undefined,
     ...values,
   };
 }

@@ -7,6 +7,9 @@ import type { ApplicationSample } from '@drover/scale-link';
 import type { ScaleFacts, ScaleInput, ScalePolicy, ScaleState } from './types.js';
 import { patternForecast } from './week-pattern.js';
 
+/** Measurements of CPU are about the last second or two. */
+const measuredAfterMs = 3_000;
+
 const isFresh = ({ nowMs, sample, sampleAtMs }: ScaleInput, policy: ScalePolicy): boolean =>
   sample !== undefined && nowMs - sampleAtMs <= policy.staleAfterMs;
 
@@ -36,6 +39,7 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     inFlight: sample?.inFlight ?? 0,
     waiting: sample?.waiting ?? 0,
     backlog: source.backlog,
+    calls: largestOf(state.calls),
     targetLoad: source.targetLoad,
     oldestAgeMs: source.oldestAgeMs,
     maxUsefulWorkers: source.maxUsefulWorkers,
@@ -46,6 +50,8 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     panicLoad: meanOfLast(state.loads, policy.panicWindowMs / 1_000),
     lastingLoad: lastingLoadOf(state),
     cpu: sample?.cpu,
+    busyCpu: busyCpuOf(state, nowMs),
+    cores: input.cores,
     memory: sample?.memory,
     runtimeMemory: input.runtimeMemory,
     isBackpressured: sample?.isBackpressured ?? false,
@@ -65,6 +71,12 @@ export function scaleFactsOf(state: ScaleState, input: ScaleInput, policy: Scale
     highestRecent: extremes(state, nowMs, policy.slewDown.periodMs).highest,
     isRuntimeMemoryCritical: isCritical(state, input.runtimeMemory),
   };
+}
+
+/** Until a measurement covers the time in which workers compute, each is expected to need a core. */
+function busyCpuOf({ computingSinceMs, busyCpu }: ScaleState, nowMs: number): number | undefined {
+  if (computingSinceMs === undefined) return busyCpu;
+  return busyCpu === undefined || nowMs - computingSinceMs < measuredAfterMs ? 1 : busyCpu;
 }
 
 /** Hysteresis: what is critical stays so until memory is well below. */

@@ -12,11 +12,13 @@ const completionSeconds = 10;
 const serviceWeight = 0.3;
 /** The best service time rises by 1 % per second, so that a function that became slower for good is seen as such after a minute or two. */
 const bestServiceRise = 1.01;
-/** Workers that take twice as long as at their best are congested, if they use this much CPU: else what they wait for is slow. */
-const congestedRatio = 2;
+/** Workers that take this much longer than at their best are congested, if they need this much CPU: else what they wait for is slow. */
+const congestedRatio = 1.5;
 const congestedCpu = 0.5;
-/** The concurrency that is planned with stays between this share of the configured one and all of it. */
-const leastConcurrencyShare = 0.25;
+/** Share of the way down to what congested workers serve, per sample. */
+const concurrencyWeight = 0.5;
+/** The CPU that a busy worker needs falls by 1 % per second, so that a function that computes less is seen as such. */
+const busyCpuFall = 0.99;
 const slopeErrorWeight = 0.1;
 
 /** Takes a new sample into the windows and means. A sample that has been seen, or none, changes nothing. */
@@ -29,10 +31,13 @@ export function foldSample(draft: StateDraft, input: ScaleInput, policy: ScalePo
   const arrivals = arrivalsPerSecond(sample);
   draft.sampleAtMs = sampleAtMs;
   draft.serviceMs = mix(draft.serviceMs, sample.meanServiceMs, serviceWeight);
-  draft.bestServiceMs = bestOf(draft.bestServiceMs, sample.meanServiceMs, elapsed);
+  draft.bestServiceMs = bestOf(draft, input, elapsed);
   const concurrency = plannedConcurrency(draft, input, policy);
   const load = Math.max((arrivals * (draft.serviceMs ?? 0)) / 1_000, sample.inFlight);
   draft.concurrency = concurrency;
+  draft.calls = appendToWindow(draft.calls, load + waitingOf(sample), elapsed, policy.panicWindowMs / 1_000);
+  draft.computingSinceMs = (sample.computingWorkers ?? 0) > 0 ? (draft.computingSinceMs ?? sampleAtMs) : undefined;
+  draft.busyCpu = busyCpuOf(draft, input, elapsed);
   draft.loads = appendToWindow(draft.loads, load, elapsed, policy.stableWindowMs / 1_000);
   draft.lowSinceMs = lowSince(draft, input, load / concurrency);
   draft.fastArrivals = isFirst ? arrivals : approach(draft.fastArrivals, arrivals, elapsed / fastSeconds);
@@ -93,27 +98,50 @@ function lowSince(state: ScaleState, { sampleAtMs, workers }: ScaleInput, loadIn
 }
 
 /**
- * Concurrency of a worker that is planned with: the configured one, less while workers are congested (gradient of the service time), and
- * back again slowly.
+ * Concurrency of a worker that is planned with: what the runtime reports, less while workers are congested, and back again slowly.
+ * Of the invocations of a congested worker only as many are served as the service time has not grown by: with three times the best
+ * service time, a third of them; the others wait within the worker.
  */
-function plannedConcurrency(state: ScaleState, { sample, workers }: ScaleInput, policy: ScalePolicy): number {
-  const { bestServiceMs } = state;
+function plannedConcurrency(state: ScaleState, input: ScaleInput, policy: ScalePolicy): number {
+  const { sample, workers } = input;
   const ready = sample?.readyWorkers ?? workers.ready;
   if (!sample || ready <= 0 || sample.capacity <= 0) return state.concurrency ?? policy.concurrencyPerWorker;
-  const most = sample.capacity / ready;
+  const most = Math.max(1, sample.capacity / ready);
   const present = Math.min(most, state.concurrency ?? most);
-  const { meanServiceMs, cpu } = sample;
+  const { bestServiceMs } = state;
+  const { meanServiceMs } = sample;
   if (meanServiceMs === undefined || bestServiceMs === undefined) return present;
-  const isBusy = (cpu ?? 0) >= congestedCpu && sample.inFlight > ready;
-  const gradient = isBusy ? Math.min(1, Math.max(0.5, (congestedRatio * bestServiceMs) / meanServiceMs)) : 1;
-  const next = gradient < 1 ? present * (0.8 + 0.2 * gradient) : present + 0.2 * Math.sqrt(present);
-  return Math.min(most, Math.max(1, most * leastConcurrencyShare, next));
+  if (!isCongested(state, input)) return Math.min(most, present + 0.2 * Math.sqrt(present));
+  const served = ((sample.inFlight / ready) * bestServiceMs) / meanServiceMs;
+  return Math.max(1, Math.min(present, present + concurrencyWeight * (served - present)));
 }
 
-function bestOf(best: number | undefined, mean: number | undefined, elapsed: number): number | undefined {
-  if (best === undefined) return mean;
-  const risen = best * bestServiceRise ** Math.min(elapsed, 600);
-  return mean === undefined ? best : Math.min(risen, mean);
+function isCongested({ bestServiceMs }: ScaleState, { sample, workers, cpuDemand }: ScaleInput): boolean {
+  if (sample?.meanServiceMs === undefined || bestServiceMs === undefined) return false;
+  const ready = sample.readyWorkers ?? workers.ready;
+  const isBusy = (cpuDemand ?? sample.cpu ?? 0) >= congestedCpu && sample.inFlight > ready;
+  return isBusy && sample.meanServiceMs > congestedRatio * bestServiceMs;
+}
+
+/** A congested worker says nothing about its best. */
+function bestOf(state: ScaleState, input: ScaleInput, elapsed: number): number | undefined {
+  const { bestServiceMs: best } = state;
+  const mean = input.sample?.meanServiceMs;
+  if (best === undefined || mean === undefined) return mean ?? best;
+  return isCongested(state, input) ? best : Math.min(best * bestServiceRise ** Math.min(elapsed, 600), mean);
+}
+
+/** Events in runtimes and sources that no worker has. */
+function waitingOf({ waiting, triggers }: ApplicationSample): number {
+  let all = waiting;
+  for (const trigger of triggers) all += trigger.waiting ?? 0;
+  return all;
+}
+
+function busyCpuOf({ busyCpu }: ScaleState, { sample, cpuDemand }: ScaleInput, elapsed: number): number | undefined {
+  const cpu = cpuDemand ?? sample?.cpu;
+  if (cpu === undefined || !sample || sample.inFlight === 0) return busyCpu;
+  return Math.max(cpu, (busyCpu ?? 0) * busyCpuFall ** elapsed);
 }
 
 function mix(before: number | undefined, value: number | undefined, weight: number): number | undefined {

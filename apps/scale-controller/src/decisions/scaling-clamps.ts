@@ -1,5 +1,6 @@
 import { percentText, secondsText } from './rule.js';
 import type { ClampId, ScaleFacts, ScalePolicy } from './types.js';
+import { workersForCalls, workersForCores } from './useful-workers.js';
 
 /** A bound on what the rules want: one row of the table in docs/scaling.md. */
 export interface ScalingClamp {
@@ -41,6 +42,16 @@ export const scalingClamps: Readonly<Record<ClampId, ScalingClamp>> = {
   useful: {
     about: 'not more workers than partitions or sessions of the sources, if all triggers have such a bound',
     say: (facts) => `the sources can be shared by at most ${facts.maxUsefulWorkers} workers`,
+  },
+  calls: {
+    about: 'no growth above the calls that could run: the most in flight, waiting and in sources within 6 s',
+    say: (facts) => `${workersForCalls(facts)} calls could run at the same time, and each runs on one worker`,
+  },
+  cores: {
+    about:
+      'no growth above the workers that the cores of their machine can feed: cores / share of a core that a busy worker needs, from 50 % on; workers that compute count as 100 % until that is measured',
+    say: (facts) =>
+      `a busy worker needs ${percentText(facts.busyCpu)} of a core, and ${facts.cores} cores feed ${workersForCores(facts)}`,
   },
   'runtime-memory': {
     about:

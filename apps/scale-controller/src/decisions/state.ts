@@ -15,6 +15,9 @@ export function initialScaleState(desired: number, nowMs: number): ScaleState {
     activeAtMs: nowMs,
     lowSinceMs: undefined,
     loads: nothing,
+    calls: nothing,
+    computingSinceMs: undefined,
+    busyCpu: undefined,
     proposals: desired > 0 ? [desired] : nothing,
     proposalsAtMs: nowMs,
     catchUpWorkers: 0,
@@ -56,6 +59,9 @@ export function draftOf(state: ScaleState): StateDraft {
     activeAtMs: state.activeAtMs,
     lowSinceMs: state.lowSinceMs,
     loads: state.loads,
+    calls: state.calls,
+    computingSinceMs: state.computingSinceMs,
+    busyCpu: state.busyCpu,
     proposals: state.proposals,
     proposalsAtMs: state.proposalsAtMs,
     catchUpWorkers: state.catchUpWorkers,
@@ -86,6 +92,8 @@ export function draftOf(state: ScaleState): StateDraft {
 export function forgetWindows(draft: StateDraft): void {
   draft.lowSinceMs = undefined;
   draft.loads = nothing;
+  draft.calls = nothing;
+  draft.computingSinceMs = undefined;
   draft.proposals = nothing;
   draft.catchUpWorkers = 0;
   draft.catchUpUntilMs = 0;

@@ -30,6 +30,10 @@ export interface ScaleInput {
   readonly startMs: number;
   /** Largest share of its memory limit that a runtime of the application uses; undefined: not known. */
   readonly runtimeMemory: number | undefined;
+  /** Cores of the machine that its workers share; undefined: not known, or each worker has its own. */
+  readonly cores: number | undefined;
+  /** Share of the time in which a worker computes or waits for a core, mean; undefined: not known. More than its CPU on a crowded machine. */
+  readonly cpuDemand: number | undefined;
 }
 
 /** Limit of growth or shrinkage: at most `max(base × factor, base + add)` within `periodMs`, where `base` is the extreme of that period. */
@@ -112,6 +116,8 @@ export type ClampId =
   | 'panic'
   | 'plateau'
   | 'useful'
+  | 'calls'
+  | 'cores'
   | 'runtime-memory'
   | 'slew-up'
   | 'slew-down'
@@ -146,6 +152,8 @@ export interface ScaleFacts {
   readonly waiting: number;
   /** In trigger sources. */
   readonly backlog: number;
+  /** Most calls that could run at the same time, within the panic window: in flight, waiting and in sources. */
+  readonly calls: number;
   /** Backlog over what one worker is expected to take of each source, summed. */
   readonly targetLoad: number;
   readonly oldestAgeMs: number;
@@ -159,6 +167,9 @@ export interface ScaleFacts {
   /** What of it is there to stay: arrivals of about a minute × service time. Work on a backlog is not part of it. */
   readonly lastingLoad: number;
   readonly cpu: number | undefined;
+  /** Share of a core that a worker needs when it has work; 1 while workers compute and it is not measured yet; undefined: not known. */
+  readonly busyCpu: number | undefined;
+  readonly cores: number | undefined;
   readonly memory: number | undefined;
   readonly runtimeMemory: number | undefined;
   readonly isBackpressured: boolean;
@@ -230,6 +241,12 @@ export interface ScaleState {
   readonly lowSinceMs: number | undefined;
   /** One entry for each second of the stable window, newest last. */
   readonly loads: readonly number[];
+  /** Calls that could run, one entry for each second of the panic window, newest last. */
+  readonly calls: readonly number[];
+  /** Since when workers compute, so that calls wait for their event loops; undefined: they do not. */
+  readonly computingSinceMs: number | undefined;
+  /** Share of a core that a worker needs when it has work: follows the highest one, and falls slowly. */
+  readonly busyCpu: number | undefined;
   /** Highest lasting proposal of each tenth of the stabilization window, newest last; `proposalsAtMs` is when the newest began. */
   readonly proposals: readonly number[];
   readonly proposalsAtMs: number;

@@ -43,7 +43,7 @@ export interface LeaderTermOptions {
   readonly observe: Observe<TermObservation | CollectionFleetObservation>;
 }
 
-/** Ticks between two lists of all instances, beside the events of the provider. */
+/** Ticks between two lists of all instances, beside the events of the provider, while no application has calls. */
 const ticksPerList = 5;
 const ticksPerSweep = 60;
 const tickMs = 1_000;
@@ -66,6 +66,7 @@ export class RunningTerm implements RuntimeListener {
   readonly #epochMs: number;
   #isOver = false;
   #ticks = 0;
+  #isListing = false;
   #cancelTick = (): void => undefined;
   #unsubscribe = (): void => undefined;
 
@@ -118,6 +119,7 @@ export class RunningTerm implements RuntimeListener {
     const [listed, stored] = await Promise.all([provider.list(term.token), store.read()]);
     if (this.#isOver) return;
     const instances = listed.filter((instance) => !isCollectionWorker(instance));
+    this.#usage.listed(instances, this.#nowMs());
     this.#step({ kind: 'pool', target: poolPolicy.minPlaceholders });
     for (const { application, desired } of stored.applications)
       this.#decisions.adopt(application, desired, this.#nowMs());
@@ -232,13 +234,20 @@ export class RunningTerm implements RuntimeListener {
     // After the decisions: a worker must not go in the moment in which it is wanted again.
     this.#step({ kind: 'tick' });
     this.#sizePool(this.#nowMs());
-    if (this.#ticks % ticksPerList === 0) void this.#list();
+    if (this.#isListDue() && !this.#isListing) void this.#list();
     if (this.#ticks % ticksPerSweep === 0) this.#options.rollbacks.forgetIdle();
+  }
+
+  #isListDue(): boolean {
+    const [isBegin, isRegular] = [this.#ticks < ticksPerList, this.#ticks % ticksPerList === 0];
+    // Under load each second, because what workers use decides how many are needed; and until the machine is known.
+    return isRegular || (isBegin && this.#usage.cores === undefined) || this.#decisions.isAnyBusy(this.#nowMs());
   }
 
   async #list(): Promise<void> {
     const { provider, term, clock, observe } = this.#options;
     const [asOfMs, sentMs] = [this.#nowMs(), clock.monotonicMs()];
+    this.#isListing = true;
     try {
       const listed = await provider.list(term.token);
       this.#collections.listed(listed.filter(isCollectionWorker), sentMs);
@@ -247,6 +256,8 @@ export class RunningTerm implements RuntimeListener {
       this.#step({ kind: 'instances', instances, asOfMs });
     } catch (error) {
       observe({ kind: 'scale.call-failed', call: 'list', instanceId: 'all instances', reason: String(error) });
+    } finally {
+      this.#isListing = false;
     }
   }
 
@@ -287,7 +298,8 @@ export class RunningTerm implements RuntimeListener {
     const [workers, runtimeId] = [this.#placement.countsOf(key), this.#placement.homeOf(key)];
     const workerIds = workers.ready === 0 ? [] : this.#placement.workersOf(key).map(({ workerId }) => workerId);
     const usage = this.#usage.of(workerIds, this.#nowMs());
-    return { application: key, tenantId, policy: policyOf(application), workers, runtimeId, usage };
+    const { cores } = this.#usage;
+    return { application: key, tenantId, policy: policyOf(application), workers, runtimeId, usage, cores };
   }
 
   /** A deployment counts as activity: its first call shall be quick. */

@@ -1,4 +1,3 @@
-import type { InstanceUsage } from '@drover/instance-provider';
 import type { ApplicationSample, RuntimeMessage } from '@drover/scale-link';
 import { decideFleet } from '../decisions/decide-fleet.js';
 import type { FleetLimits, FleetMember } from '../decisions/fleet-types.js';
@@ -6,6 +5,7 @@ import { mergeSamples } from '../decisions/merge-samples.js';
 import { initialScaleState } from '../decisions/state.js';
 import type { ScaleDecision, ScalePolicy, ScaleState, WakeKind, WorkerCounts } from '../decisions/types.js';
 import { RecentDurations } from './durations.js';
+import type { WorkerUsage } from './usage-of-workers.js';
 
 /** An application that is decided about. */
 export interface DecidedApplication {
@@ -17,7 +17,9 @@ export interface DecidedApplication {
   /** Runtime that hosts it. */
   readonly runtimeId: string | undefined;
   /** What its workers use, as far as the provider knows; what the runtime measured takes precedence. */
-  readonly usage: InstanceUsage | undefined;
+  readonly usage: WorkerUsage | undefined;
+  /** Of the machine that its workers share; undefined: not known. */
+  readonly cores: number | undefined;
 }
 
 export interface DecidedNumber {
@@ -25,6 +27,9 @@ export interface DecidedNumber {
   readonly decision: ScaleDecision;
   readonly policy: ScalePolicy;
 }
+
+/** Runtimes send a sample each second. */
+const freshMs = 2_000;
 
 interface ReceivedSample {
   readonly sample: ApplicationSample;
@@ -78,6 +83,14 @@ export class ScaleDecisions {
     this.#runtimeMemory.delete(runtimeId);
   }
 
+  /** Whether an application had calls in its last sample, and that is fresh. */
+  isAnyBusy(nowMs: number): boolean {
+    for (const samples of this.#samples.values())
+      for (const { sample, atMs } of samples.values())
+        if (nowMs - atMs < freshMs && sample.inFlight + sample.waiting > 0) return true;
+    return false;
+  }
+
   woken(application: string, kind: WakeKind): void {
     this.#wakes.set(application, [...(this.#wakes.get(application) ?? []), kind].slice(-8));
   }
@@ -100,7 +113,7 @@ export class ScaleDecisions {
   }
 
   #member(of: DecidedApplication, nowMs: number, startMs: number): FleetMember {
-    const { application, tenantId, policy, workers, runtimeId, usage } = of;
+    const { application, tenantId, policy, workers, runtimeId, usage, cores } = of;
     const samples = this.#samples.get(application);
     const wakes = this.#wakes.get(application) ?? [];
     this.#wakes.delete(application);
@@ -111,7 +124,8 @@ export class ScaleDecisions {
     const { cpu = usage?.cpu, memory = usage?.memory } = merged ?? {};
     const sample = merged && { ...merged, cpu, memory };
     const sampleAtMs = Math.max(0, ...received.map(({ atMs }) => atMs));
-    const input = { nowMs, sample, sampleAtMs, workers, wakes, startMs, runtimeMemory };
+    const cpuDemand = usage?.cpuDemand;
+    const input = { nowMs, sample, sampleAtMs, workers, wakes, startMs, runtimeMemory, cores, cpuDemand };
     return { application, tenantId, state: this.#states.get(application), input, policy };
   }
 }

@@ -56,7 +56,15 @@ describe('what function workers use', () => {
       };
       decisions.sampled('runtime-1', { kind: 'sample', atMs: 1_000, memory: 0.1, applications: [sample] }, 1_000);
       const workers = { ready: 1, starting: 0, draining: 0 };
-      const member = { application, tenantId: 'default', policy: policyOf({}), workers, runtimeId: 'runtime-1', usage };
+      const member = {
+        application,
+        tenantId: 'default',
+        policy: policyOf({}),
+        workers,
+        runtimeId: 'runtime-1',
+        usage,
+        cores: 2,
+      };
       const facts = decisions.decide([member], 1_000)[0]?.decision.facts;
       return facts && { cpu: facts.cpu, vote: seedRules.cpu.propose(facts, member.policy)?.vote };
     };

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Clock, Leash, Observe } from '@drover/service-kit';
 import { isDebugged, withFreeDebugPort } from '../commands/debug-port.js';
@@ -66,9 +67,10 @@ export class ProcessHost implements InstanceProvider {
   async list(token?: number): Promise<readonly Instance[]> {
     if (token !== undefined) this.#table.fence(token);
     const nowMs = this.#options.clock.monotonicMs();
+    const machineCores = availableParallelism();
     return this.#table.list().map((instance) => {
       const usage = this.#processes.get(instance.instanceId)?.meter.measure(nowMs);
-      return usage ? { ...instance, usage } : instance;
+      return { ...instance, machineCores, ...(usage && { usage }) };
     });
   }
 

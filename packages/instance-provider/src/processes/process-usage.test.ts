@@ -18,6 +18,16 @@ describe('the usage of a process', () => {
     expect(meter.measure(13_000)).toEqual({ cpu: 1.5, memory: 0.5 });
   });
 
+  it('tells what the process needs on a crowded machine: the time in which it ran or waited for a core', () => {
+    const { system, meter } = open(100);
+    system.reading = { cpuMs: 0, residentBytes: 0, wantedCpuMs: 1_000 };
+    meter.measure(0);
+    system.reading = { cpuMs: 300, residentBytes: 0, wantedCpuMs: 1_900 };
+    expect(meter.measure(1_000)).toEqual({ cpu: 0.3, memory: 0, cpuDemand: 0.9 });
+    system.reading = { cpuMs: 600, residentBytes: 0, wantedCpuMs: undefined };
+    expect(meter.measure(2_000)).toEqual({ cpu: 0.3, memory: 0 });
+  });
+
   it('is that of before while too little time has passed', () => {
     const { system, meter } = open(100);
     meter.measure(0);

@@ -57,5 +57,7 @@ function inputOfView(view: TraceView, wakes: readonly WakeKind[]): ScaleInput {
     wakes,
     startMs: trace.startMs,
     runtimeMemory: undefined,
+    cores: undefined,
+    cpuDemand: undefined,
   };
 }

@@ -259,6 +259,7 @@ export class SimController {
       workers: term.placement.countsOf(application.key),
       runtimeId: term.placement.homeOf(application.key),
       usage: undefined,
+      cores: undefined,
     }));
     for (const { application, decision } of term.decisions.decide(members, this.#options.clock.nowMs)) {
       this.#options.onDesired(application, decision.desired);
