@@ -24,12 +24,12 @@ describe('an application that was deployed on the command line', () => {
         /^hello-app c[0-9a-f]{16} is deployed: 1 function\./,
       );
       expect(await call()).toBe(200);
-      expect(await run(directory, 'scaling', 'hello-app')).toContain('Bounds: 0 to 4 workers.');
+      expect(await run(directory, 'scaling', 'hello-app')).toContain('Limits: 0 to 4 workers.');
       const workers = workersOf(up);
       expect(workers).toHaveLength(1);
       await killRole(up, 'platform').next();
       await eventually(async () => expect(await call()).toBe(200));
-      expect(await run(directory, 'scaling', 'hello-app')).toMatch(/^hello-app has 1 function worker of 1/);
+      expect(await run(directory, 'scaling', 'hello-app')).toMatch(/^hello-app has 1 function worker ready/);
       expect(startedWorkers(up)).toEqual(workers);
       expect(workersOf(up)).toEqual(workers);
       await run(directory, 'apps', 'remove', 'hello-app');

@@ -90,9 +90,9 @@ describe('scaling on the command line', () => {
       ],
     };
     expect(renderScaling(view, 5)).toEqual([
-      'hello has 1 function worker of 3, 2 starting.',
+      'hello has 1 function worker ready, 3 wanted, 2 starting.',
       '40 messages wait, and one worker takes 16.',
-      'Bounds: 0 to 3 workers.',
+      '4 are needed, and the limit is 3 workers. Raise it with: drover scaling hello --max-workers 4',
       '',
       'Last decisions, newest first:',
       '  2030-01-01T00:00:00.000Z  1 → 3 (panic), 10 times until 2030-01-01T00:00:09.000Z: 40 messages wait',
@@ -101,5 +101,25 @@ describe('scaling on the command line', () => {
       '      limit max: 4 → 3, at most 3',
     ]);
     expect(renderScaling(view, 0)).toHaveLength(3);
+    const workers = { desired: 3, ready: 3, starting: 0, draining: 1 };
+    expect(renderScaling({ ...view, workers, decisions: [] }, 5)).toEqual([
+      'hello has 3 function workers ready, 1 draining.',
+      '40 messages wait, and one worker takes 16.',
+      'Limits: 0 to 3 workers. Change them with: drover scaling hello --min-workers N --max-workers N',
+    ]);
+  });
+
+  it('says that an application without workers is parked', () => {
+    const view: ScalingView = {
+      application: 'hello',
+      workers: { desired: 0, ready: 0, starting: 0, draining: 0 },
+      why: '0 workers, before 1: depth wants 0 (no event waits, idle for 301 s)',
+      scaling: { minWorkers: 0, maxWorkers: 3, idleMs: 300_000, isPredictive: true },
+      decisions: [],
+    };
+    expect(renderScaling(view, 5).slice(0, 2)).toEqual([
+      'hello has no function worker: it is parked, and its next event starts one.',
+      '0 workers, before 1: depth wants 0 (no event waits, idle for 301 s)',
+    ]);
   });
 });

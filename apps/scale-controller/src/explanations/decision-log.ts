@@ -1,3 +1,4 @@
+import { isSleepingDecision } from '../decisions/decide.js';
 import type { ScaleDecision, ScalePolicy } from '../decisions/types.js';
 
 /** Decisions in a row with the same result and the same cause; the last one stands for all of them. */
@@ -28,6 +29,7 @@ export class DecisionLog {
 
   /** Records a decision. Returns true if it has another result or another cause than the one before. */
   record(application: string, decision: ScaleDecision, policy: ScalePolicy): boolean {
+    if (isSleepingDecision(decision)) return false;
     const records = this.#records.get(application);
     const atMs = decision.facts.nowMs;
     if (records && isRepeated(records.newest, decision)) {

@@ -49,6 +49,10 @@ export function explainDecision(record: DecisionRecord): ScalingDecisionView {
   };
 }
 
+function withoutDecision(desired: number): string {
+  return desired === 0 ? 'no event has come yet, and the first one starts a worker' : 'no decision was made yet';
+}
+
 /** Answers "why do I have 3 workers?" for one application, from its records, newest first. */
 export function explainApplication(
   application: string,
@@ -63,7 +67,9 @@ export function explainApplication(
   return {
     application,
     workers: { desired: now.desired, ...now.workers },
-    why: newest ? scalingReason(newest.decision, newest.policy) : `${countOf(now.desired)}: no decision was made yet`,
+    why: newest
+      ? scalingReason(newest.decision, newest.policy)
+      : `${countOf(now.desired)}: ${withoutDecision(now.desired)}`,
     scaling: now.scaling,
     decisions: now.records.map((record) => explainDecision(record)),
   };

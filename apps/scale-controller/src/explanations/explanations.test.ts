@@ -52,6 +52,23 @@ describe('the explanation of a number of workers', () => {
     expect(view(story).why).toBe('0 workers, before 3: depth wants 0 (no event waits, idle for 11 s)');
   });
 
+  it('still says so, with the time of that decision, while the application is parked', () => {
+    const { app, log } = recorded({ idleMs: 10_000, isPredictive: false });
+    const step = (sample: () => object): void => {
+      app.step(sample);
+      if (app.last) log.record('default/hello', app.last.decision, app.policy);
+    };
+    for (let second = 0; second < 5; second += 1) step(loadOf(20));
+    for (let second = 0; second < 60; second += 1) step(() => ({}));
+    const { why, decisions } = view({ app, log, run: () => undefined });
+    expect(why).toBe('0 workers, before 3: depth wants 0 (no event waits, idle for 11 s)');
+    expect(decisions.map(({ until }) => until.slice(0, 10))).toEqual(decisions.map(() => '2026-11-02'));
+  });
+
+  it('says of an application that never had an event that the first one starts a worker', () => {
+    expect(view(recorded()).why).toBe('0 workers: no event has come yet, and the first one starts a worker');
+  });
+
   it('says what a source cannot tell', () => {
     const story = recorded({ idleMs: 10_000 });
     story.run(5, loadOf(20));
