@@ -1,5 +1,5 @@
 import { statfs, type FileHandle } from 'node:fs/promises';
-import { totalmem } from 'node:os';
+import { release, totalmem } from 'node:os';
 import { BackOff } from '@drover/service-kit';
 import { databaseUser } from './cluster.js';
 import { diskFull, passwordLost, startFailed } from './errors.js';
@@ -50,7 +50,14 @@ async function attempt(options: LaunchOptions, onRecovering: () => void): Promis
   await clearSocket(socketDirectory);
   const log = new ServerLog(location.directory);
   const { handle, offset } = await onFiles(log.file, () => log.open());
-  const args = serverArguments({ cluster, clusterName, socketDirectory, settings, memoryBytes: memoryBytes() });
+  const args = serverArguments({
+    cluster,
+    clusterName,
+    socketDirectory,
+    settings,
+    memoryBytes: memoryBytes(),
+    system: { platform: process.platform, release: release() },
+  });
   const postmaster = await spawnWith(handle, { binaries: prepared.programs, args, user, ...io });
   try {
     const ready = await untilReady({

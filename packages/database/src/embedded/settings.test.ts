@@ -1,8 +1,14 @@
 import { describe, expect, it } from 'vitest';
-import { serverArguments, sharedBuffers } from './settings.js';
+import { recoverySync, serverArguments, sharedBuffers } from './settings.js';
 
 const gigabyte = 1024 ** 3;
-const usual = { cluster: '/d/cluster', clusterName: 'drover-1', socketDirectory: '/d/run', memoryBytes: 8 * gigabyte };
+const usual = {
+  cluster: '/d/cluster',
+  clusterName: 'drover-1',
+  socketDirectory: '/d/run',
+  memoryBytes: 8 * gigabyte,
+  system: { platform: 'linux', release: '6.1.0-18-amd64' },
+};
 
 describe('settings', () => {
   it('takes 128 MB for shared buffers, less on a small machine, and never too little to start', () => {
@@ -18,6 +24,19 @@ describe('settings', () => {
       expect(args).toContain(setting);
     }
   });
+
+  it.each([
+    ['linux', '6.1.0-18-amd64', 'syncfs'],
+    ['linux', '5.8.0', 'syncfs'],
+    ['linux', '5.4.0-150-generic', 'fsync'],
+    ['linux', 'unknown', 'fsync'],
+    ['darwin', '23.5.0', 'fsync'],
+  ])(
+    'syncs the whole file system before recovery only where failures are reported: %s %s',
+    (platform, release, how) => {
+      expect(recoverySync({ platform, release })).toBe(how);
+    },
+  );
 
   it('lets the caller outrank our choices, but not what we rely on', () => {
     const args = serverArguments({ ...usual, settings: { max_connections: '20', listen_addresses: '*', port: '1' } });

@@ -11,11 +11,22 @@ export function sharedBuffers(memoryBytes: number): string {
   return `${Math.min(128, Math.max(16, Math.floor(memoryBytes / 8 / megabyte)))}MB`;
 }
 
+/**
+ * Returns how a server that was killed brings its files to disk before it recovers: one call for the file system instead of one for each
+ * of its thousand files, which took 3 to 4 of 6 seconds. Linux reports failed writes there since 5.8; other systems do not have it.
+ */
+export function recoverySync({ platform, release }: ServerSettings['system']): 'syncfs' | 'fsync' {
+  const [major = 0, minor = 0] = release.split('.').map(Number);
+  return platform === 'linux' && (major > 5 || (major === 5 && minor >= 8)) ? 'syncfs' : 'fsync';
+}
+
 export interface ServerSettings {
   readonly cluster: string;
   readonly clusterName: string;
   readonly socketDirectory: string;
   readonly memoryBytes: number;
+  /** Of the machine, as Node.js names them. */
+  readonly system: { readonly platform: string; readonly release: string };
   /** Settings of the caller; they override the defaults but not the settings that this folder relies on. */
   readonly settings: Readonly<Record<string, string>>;
 }
@@ -26,6 +37,7 @@ export function serverArguments(options: ServerSettings): readonly string[] {
     max_connections: '200',
     shared_buffers: sharedBuffers(options.memoryBytes),
     fsync: 'on',
+    recovery_init_sync_method: recoverySync(options.system),
     synchronous_commit: 'on',
     // There is no replication; crash recovery needs no more than this.
     wal_level: 'minimal',
