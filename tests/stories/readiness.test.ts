@@ -3,7 +3,8 @@ import { eventually } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import { killRole, report, startsOf } from '../support/executions.js';
 import { app, helloApp } from '../support/functions.js';
-import { readyLine, startUp, withDataDirectory } from '../support/platform.js';
+import { currentPid, readyLine, startUp, withDataDirectory } from '../support/platform.js';
+import { RecordsApi } from '../support/records-api.js';
 
 /** True once the parent of a process has taken its exit status; `isAlive` is false before that. */
 function isReaped(pid: number): boolean {
@@ -15,10 +16,16 @@ function isReaped(pid: number): boolean {
   }
 }
 
-async function readiness(url: string): Promise<{ status: number; problems: Readonly<Record<string, string>> }> {
+interface Readiness {
+  readonly status: number;
+  readonly says: string;
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+async function readiness(url: string): Promise<Readiness> {
   const answer = await fetch(`${url}/readyz`);
-  const { problems } = (await answer.json()) as { readonly problems: Readonly<Record<string, string>> };
-  return { status: answer.status, problems };
+  const { status: says, problems } = (await answer.json()) as { readonly status: string } & Pick<Readiness, 'problems'>;
+  return { status: answer.status, says, problems };
 }
 
 describe('the platform is ready', () => {
@@ -26,8 +33,8 @@ describe('the platform is ready', () => {
     withDataDirectory(async (directory, started) => {
       const up = started(startUp(directory, { args: ['--json', '--app', app('broken-missing-main')] }));
       const { public: url } = (await readyLine(up)).urls;
-      const { status, problems } = await readiness(url);
-      expect(status).toBe(503);
+      const { status, says, problems } = await readiness(url);
+      expect([status, says]).toEqual([503, 'unready']);
       expect(problems['application broken-missing-main']).toContain('dist/src/index.js');
     }));
 
@@ -35,12 +42,41 @@ describe('the platform is ready', () => {
     withDataDirectory(async (directory, started) => {
       const up = started(startUp(directory, { args: ['--json', '--app', helloApp] }));
       const { public: url } = (await readyLine(up)).urls;
-      expect(await readiness(url)).toEqual({ status: 200, problems: {} });
+      expect(await readiness(url)).toEqual({ status: 200, says: 'ready', problems: {} });
       const { next } = killRole(up, 'runtime-1');
       await eventually(async () => (await readiness(url)).status === 503);
       await next();
       await eventually(async () => (await readiness(url)).status === 200);
       expect((await fetch(`${url}/api/hello/you`)).status).toBe(200);
+    }));
+
+  it('not while all of its collection workers are frozen, and again when they go on', () =>
+    withDataDirectory(async (directory, started) => {
+      const up = started(startUp(directory, { args: ['--json'] }));
+      const ready = await readyLine(up);
+      const { public: url } = ready.urls;
+      const api = await RecordsApi.of(ready);
+      expect(
+        (await api.post('/control/collections', { name: 'notes', fields: [{ name: 'text', type: 'string' }] })).status,
+      ).toBe(201);
+      expect((await api.get('/api/notes')).status).toBe(200);
+      const workers = await eventually(() => {
+        const pids = ['collection-worker-1', 'collection-worker-2'].map((role) => currentPid(up, role));
+        expect(pids).not.toContain(Number.NaN); // the second one starts after the platform is ready
+        return pids;
+      });
+      const signal = (name: NodeJS.Signals): void => workers.forEach((pid) => process.kill(pid, name));
+      signal('SIGSTOP');
+      try {
+        await eventually(async () => {
+          const { status, says, problems } = await readiness(url);
+          expect([status, says]).toEqual([503, 'unready']);
+          expect(Object.keys(problems).join()).toContain('collection worker');
+        });
+      } finally {
+        signal('SIGCONT');
+      }
+      await eventually(async () => expect(await readiness(url)).toEqual({ status: 200, says: 'ready', problems: {} }));
     }));
 
   it('for requests that come while its runtime is killed: they wait, and each is answered', () =>

@@ -48,7 +48,7 @@ describe('without its database the control plane', () => {
     await eventually(async () => {
       const ready = await plane.request('/readyz');
       expect(ready.status).toBe(503);
-      expect(ready.body).toEqual({ status: 'ready', problems: { database: 'DATABASE_UNAVAILABLE' } });
+      expect(ready.body).toEqual({ status: 'unready', problems: { database: 'DATABASE_UNAVAILABLE' } });
     });
     expect((await plane.request('/healthz')).status).toBe(200);
     expect(await plane.request('/control/status')).toBeRefusedWith(401, 'AUTHENTICATION_REQUIRED');

@@ -2,11 +2,12 @@ import { availableParallelism } from 'node:os';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { corsPolicyOf } from '@drover/http-edge';
-import { createObserve, step, type Lifecycle, type ProcessIo } from '@drover/service-kit';
+import { createObserve, step, type Lifecycle, type PartHealth, type ProcessIo } from '@drover/service-kit';
 import { CollectionNames } from './collections/collection-names.js';
 import { CollectionProxy, type CollectionProxyOptions } from './collections/collection-proxy.js';
 import type { GatewayConfig } from './config.js';
 import { CollectionEndpoints } from './endpoints/collection-endpoints.js';
+import { EndpointProbe } from './endpoints/endpoint-probe.js';
 import { EndpointWatch } from './endpoints/endpoint-watch.js';
 import { collectionFrontMetrics, collectionFrontReaders } from './observations.js';
 import { defaultEndpointPolicy, stickyRequestsFor } from './picking/endpoint.js';
@@ -19,12 +20,19 @@ export interface CollectionFrontParts extends Pick<CollectionProxyOptions, 'auth
   readonly onNames?: (names: readonly string[]) => void;
 }
 
+export interface CollectionFront {
+  readonly proxy: CollectionProxy;
+  readonly parts: readonly Lifecycle[];
+  /** Not ready if no worker of a collection answers. */
+  readonly health: () => PartHealth;
+}
+
 /** The part of a gateway that serves collections. Start `parts` before the port opens: no request meets an empty table. */
 export function composeCollectionFront(
   config: GatewayConfig,
   { sinks, clock, randomness }: Pick<ProcessIo, 'sinks' | 'clock' | 'randomness'>,
   { database, bus, onNames, ...parts }: CollectionFrontParts,
-): { readonly proxy: CollectionProxy; readonly parts: readonly Lifecycle[] } {
+): CollectionFront {
   const observe = createObserve(collectionFrontReaders, sinks);
   const names = new CollectionNames({ database, bus, ...(onNames && { onChange: onNames }) });
   const policy = {
@@ -56,5 +64,6 @@ export function composeCollectionFront(
     collectionFrontMetrics(() => ({ endpoints: endpoints.all, routes: routes.size, held: proxy.held })),
   );
   const watching = step('endpoint watch', { down: async () => watch.stop() });
-  return { proxy, parts: [watching, names, routes, proxy] };
+  const probe = new EndpointProbe({ endpoints: () => endpoints.all, clock });
+  return { proxy, parts: [watching, names, routes, probe, proxy], health: () => probe.health() };
 }

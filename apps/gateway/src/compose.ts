@@ -25,7 +25,8 @@ const statementTimeoutMs = 10_000;
 
 /**
  * The composition root of a gateway with a process of its own. Its port opens when the routes are loaded. After that it serves without
- * the control plane, and without PostgreSQL what its workers can serve and the keys that it has seen: so neither is a readiness check.
+ * the control plane, and without PostgreSQL what its workers can serve and the keys that it has seen: so neither is a readiness check. Nor
+ * are the collection workers: another gateway would not reach them either, and functions are served without them.
  */
 function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Composition {
   const { sinks, health, clock, randomness } = io;
@@ -56,6 +57,7 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
     },
   });
   const collections = composeCollectionFront(config, io, { database, bus, authenticator, functions });
+  health.addPart(() => ({ ...collections.health(), isReady: true }));
   const server = new GatewayServer({
     host: config.gatewayHost,
     port: config.gatewayPort,

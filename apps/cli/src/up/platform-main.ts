@@ -41,7 +41,9 @@ async function composePlatform(config: PlatformConfig, io: ProcessIo): Promise<C
   const controlPlane = composeControlPlane(config.controlPlane, io, {
     front: (shared) => {
       const onNames = (names: readonly string[]): void => connections.reserve(names);
-      const { proxy, parts } = composeCollectionFront(config.gateway, io, { ...shared, functions, onNames });
+      const { proxy, parts, health } = composeCollectionFront(config.gateway, io, { ...shared, functions, onNames });
+      // They belong to this installation, which is not ready without them.
+      io.health.addPart(health);
       const { serve, serveFastLane } = proxy;
       return { serve, serveFastLane, connections, parts };
     },

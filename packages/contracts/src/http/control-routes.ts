@@ -5,8 +5,13 @@ import { literalUnion } from '../literal-union.js';
 import { defineRoute } from './route.js';
 
 export const ProcessHealth = Type.Object({
-  status: Type.String({ description: 'State of the process: starting, ready, draining or stopped' }),
-  problems: Type.Record(Type.String(), Type.String(), { description: 'Why the process is not ready, by component' }),
+  status: Type.String({
+    description:
+      'State of the process: starting, ready, unready (it runs, and `problems` says what it waits for), draining or stopped',
+  }),
+  problems: Type.Record(Type.String(), Type.String(), {
+    description: 'What is wrong, by component. Some problems leave the process ready',
+  }),
 });
 
 /** Health as Spring Boot's actuator reports it, which nanoFaaS serves and its probes expect. */

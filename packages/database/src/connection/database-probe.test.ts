@@ -9,7 +9,7 @@ describe('DatabaseProbe', () => {
   let clock: FakeClock;
   let probe: DatabaseProbe;
   /** What statements fail with. */
-  let fault: { readonly query?: Error; readonly disk?: Error };
+  let fault: { readonly query?: Error; readonly disk?: Error; readonly isFrozen?: boolean };
   let tries: number;
 
   beforeEach(async () => {
@@ -17,6 +17,7 @@ describe('DatabaseProbe', () => {
     fault = {};
     tries = 0;
     const settle = async (reason: Error | undefined): Promise<never[]> => {
+      if (fault.isFrozen) return new Promise(() => undefined);
       if (reason) throw reason;
       return [];
     };
@@ -45,6 +46,25 @@ describe('DatabaseProbe', () => {
     fault = {};
     await clock.advance(1_000);
     expect(probe.problem()).toBeUndefined();
+  });
+
+  it('reports a database that is frozen within three seconds, and its return at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      fault = { isFrozen: true };
+      await clock.advance(3_000);
+      expect(probe.problem()).toBe('DATABASE_UNAVAILABLE');
+      await clock.advance(60_000);
+      expect(tries).toBeLessThanOrEqual(1 + round); // of the disk: a transaction keeps its connection
+      fault = {};
+      await clock.advance(2_250);
+      expect(probe.problem()).toBeUndefined();
+    }
+  });
+
+  it('stops while the database is frozen', async () => {
+    fault = { isFrozen: true };
+    await clock.advance(1_500);
+    await probe.stop();
   });
 
   it('reports a full disk within five seconds, and the end of it within one', async () => {

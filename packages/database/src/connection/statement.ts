@@ -2,6 +2,8 @@
 export interface Statement {
   readonly name?: string;
   readonly text: string;
+  /** Fails the statement after this time, and closes its connection; `statementTimeoutMs` of the session unless given. Not for a named one. */
+  readonly timeoutMs?: number;
 }
 
 /** Declares a prepared statement for a hot path: PostgreSQL parses and plans it once per connection. */
@@ -20,7 +22,12 @@ export interface Queryable {
 export function toQuery(
   statement: Statement | string,
   values: readonly unknown[],
-): { text: string; values: unknown[]; name?: string } {
-  const { text, name } = typeof statement === 'string' ? { text: statement, name: undefined } : statement;
-  return { text, values: [...values], ...(name !== undefined && { name }) };
+): { text: string; values: unknown[]; name?: string; query_timeout?: number } {
+  const { text, name, timeoutMs }: Statement = typeof statement === 'string' ? { text: statement } : statement;
+  return {
+    text,
+    values: [...values],
+    ...(name !== undefined && { name }),
+    ...(timeoutMs !== undefined && { query_timeout: timeoutMs }),
+  };
 }

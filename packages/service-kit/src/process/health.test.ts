@@ -11,7 +11,7 @@ describe('Health', () => {
     expect(health.isReady()).toBe(true);
     problem = 'no connection since 5 s';
     expect(health.isReady()).toBe(false);
-    expect(health.report()).toEqual({ status: 'ready', problems: { database: 'no connection since 5 s' } });
+    expect(health.report()).toEqual({ status: 'unready', problems: { database: 'no connection since 5 s' } });
     problem = undefined;
     expect(health.isReady()).toBe(true);
     health.move('draining');
@@ -36,7 +36,7 @@ describe('Health', () => {
     health.addNotice('application a', () => 'it has no functions');
     health.move('ready');
     expect(health.isReady()).toBe(true);
-    expect(health.report().problems).toEqual({ 'application a': 'it has no functions' });
+    expect(health.report()).toEqual({ status: 'ready', problems: { 'application a': 'it has no functions' } });
   });
 
   it('reports the problems of a part, and is ready if the part says so', () => {
@@ -48,7 +48,7 @@ describe('Health', () => {
     expect(health.isReady()).toBe(true);
     part = { ...part, isReady: false };
     expect(health.isReady()).toBe(false);
-    expect(health.report().problems).toEqual({ 'application a': 'no worker' });
+    expect(health.report()).toEqual({ status: 'unready', problems: { 'application a': 'no worker' } });
   });
 
   it('replaces a check of the same name', () => {

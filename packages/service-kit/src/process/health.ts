@@ -20,8 +20,9 @@ export type ProcessState = (typeof processStates.all)[number];
 export type HealthCheck = () => string | undefined;
 
 export interface HealthReport {
-  readonly status: ProcessState;
-  /** What is wrong although the process has started, by name of the check. */
+  /** The state of the process; `unready` if it has started and a check or a part of it keeps it from being ready. */
+  readonly status: ProcessState | 'unready';
+  /** What is wrong although the process has started, by name of the check. Some problems leave it ready. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
@@ -67,7 +68,8 @@ export class Health {
 
   report(): HealthReport {
     const problems = { ...problemsOf(this.#checks), ...problemsOf(this.#notices) };
-    return { status: this.state, problems: Object.assign(problems, ...this.#parts.map((part) => part().problems)) };
+    const status = this.state === 'ready' && !this.isReady() ? 'unready' : this.state;
+    return { status, problems: Object.assign(problems, ...this.#parts.map((part) => part().problems)) };
   }
 
   isReady(): boolean {
