@@ -28,6 +28,23 @@ const problem = (parameter: string, detail: string): unknown => ({
   details: { problems: [{ source: { parameter }, detail: expect.stringContaining(detail) as string }] },
 });
 
+describe('a filter over a picklist of several values', () => {
+  it.each([
+    ['filter[channels][eq]=web', 'filter[channels][eq]', 'a JSON array of texts'],
+    ['filter[channels][eq]={"a":1}', 'filter[channels][eq]', 'a JSON array of texts'],
+    ['filter[channels][neq]=[1]', 'filter[channels][neq]', 'a JSON array of texts'],
+    ['filter={"channels":{"has":5}}', 'filter', 'Send texts'],
+    ['filter={"channels":{"hasAny":["web",null]}}', 'filter', 'Send texts'],
+    ['filter[channels.0][eq]=web', 'filter[channels.0][eq]', 'has no operator or field "0"'],
+    ['filter[channels][in]=web', 'filter[channels][in]', 'cannot be compared with "in"'],
+  ])('is refused alike in both storage modes: %s', async (query, parameter, detail) => {
+    for (const each of shops)
+      await expect(each.call(listRecords, 'orders', { query })).rejects.toMatchObject(
+        problem(parameter, detail) as object,
+      );
+  });
+});
+
 describe('a query that cannot be right', () => {
   it.each([
     ['filter[statsu][eq]=paid', 'filter[statsu][eq]', 'has no field "statsu". Did you mean "status"?'],

@@ -66,8 +66,7 @@ interface Given {
 }
 
 function isNull({ operand, x }: Given, isTrue: boolean): Sql {
-  const isDocument = operand.type === 'jsonb' && operand.kind !== 'textList';
-  const value = isDocument ? sql`nullif(${x}, 'null'::jsonb)` : x;
+  const value = operand.type === 'jsonb' ? sql`nullif(${x}, 'null'::jsonb)` : x;
   return isTrue ? sql`${value} is null` : sql`${value} is not null`;
 }
 
@@ -158,23 +157,26 @@ function itemContained(operand: Operand, value: unknown, x: Sql): Sql {
   const containsJson = (json: string): Sql => sql`${x} @> ${typed('jsonb', `[${json}]`)}`;
   if (typeof value !== 'string') return contains(value);
   const itemType = operand.field?.definition.constraints?.itemType;
-  const isText = operand.field?.type === 'MULTI_PICKLIST' || itemType === 'string';
-  const other = isText ? undefined : parseJson(value);
+  const other = itemType === 'string' ? undefined : parseJson(value);
   if (other === undefined || typeof other === 'string') return contains(value);
   return itemType === undefined ? sql`(${contains(value)} or ${containsJson(value)})` : containsJson(value);
 }
 
+/** Texts of a picklist: an array in a physical table, a JSON array in a document. Both take the same values, and find the same records. */
 function textListSql({ operand, operator, values, name, x }: Given): Sql {
+  const isDocument = operand.type === 'jsonb';
+  const listOf = (texts: readonly unknown[]): Sql =>
+    isDocument ? typed('jsonb', JSON.stringify(texts)) : typedList('text', texts);
   if (operator === 'eq' || operator === 'neq') {
     const list = parseJson(String(values[0]));
     if (!Array.isArray(list) || list.some((item) => typeof item !== 'string'))
       throw invalid(operand, values[0], name, 'a JSON array of texts');
-    return operator === 'eq'
-      ? sql`${x} = ${typedList('text', list)}`
-      : sql`${x} is distinct from ${typedList('text', list)}`;
+    return operator === 'eq' ? sql`${x} = ${listOf(list)}` : sql`${x} is distinct from ${listOf(list)}`;
   }
-  const list = typedList('text', values.map(String));
-  return operator === 'hasAny' ? sql`${x} && ${list}` : sql`${x} @> ${list}`;
+  const other = values.find((value) => typeof value !== 'string');
+  if (other !== undefined) throw invalid(operand, other, name, 'texts');
+  if (operator !== 'hasAny') return sql`${x} @> ${listOf(values)}`;
+  return isDocument ? sql`${x} ?| ${typedList('text', values)}` : sql`${x} && ${typedList('text', values)}`;
 }
 
 /**

@@ -7,7 +7,7 @@ import type { PlannedCollection } from './planning.js';
 export interface Operand {
   readonly name: string;
   readonly kind: OperandKind;
-  /** SQL type of values that it is compared with. */
+  /** SQL type of values that it is compared with; of the items for a list of a physical table. */
   readonly type: OperandType;
   readonly isOrdered: boolean;
   /** False for attributes that every record has. */
@@ -94,7 +94,7 @@ export function operandOf({ model, computed }: PlannedCollection, name: string):
   const isSealed = field.type === 'ENCRYPTED';
   return {
     name,
-    kind: isSealed ? 'sealed' : kindOf(field, model.storageMode === 'JSONB'),
+    kind: isSealed ? 'sealed' : kindOf(field),
     type: typeOf(field, model.storageMode === 'JSONB'),
     isOrdered: (field.traits.isOrdered || field.type === 'ROLLUP_SUMMARY') && !isSealed,
     isNullable: true, // also of a required field: workers with the version before may still write none
@@ -123,10 +123,10 @@ export function jsonPathOperand(operand: Operand, keys: readonly string[]): Oper
 /** Returns the JSON value as text, null for JSON null. */
 export const asText = (json: Sql): Sql => sql`(${json} #>> ${constant('{}')})`;
 
-function kindOf(field: FieldModel, isJsonb: boolean): OperandKind {
+function kindOf(field: FieldModel): OperandKind {
   const { kind } = field.traits;
   if (kind === 'reference') return 'uuid';
-  return kind === 'list' && !isJsonb && field.traits.column === 'text[]' ? 'textList' : kind;
+  return kind === 'list' && field.type === 'MULTI_PICKLIST' ? 'textList' : kind;
 }
 
 function typeOf(field: FieldModel, isJsonb: boolean): OperandType {
@@ -146,7 +146,8 @@ function typeOf(field: FieldModel, isJsonb: boolean): OperandType {
     case 'reference':
       return 'uuid';
     case 'json':
-    case 'list':
       return 'jsonb';
+    case 'list':
+      return !isJsonb && field.traits.column === 'text[]' ? 'text' : 'jsonb';
   }
 }
