@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseDefinitions } from './definition-files.js';
 
-const names = (text: string): string[] => parseDefinitions(text, 'orders.yaml').map(({ name }) => name);
+const names = (text: string): string[] => parseDefinitions(text, 'orders.yaml').collections.map(({ name }) => name);
 
 describe('parseDefinitions', () => {
   it.each([
@@ -16,8 +16,20 @@ describe('parseDefinitions', () => {
     expect(names(text)).toEqual(expected);
   });
 
+  it('reads picklists beside collections, or alone', () => {
+    const text = 'picklists:\n  - { name: countries, values: [de, us] }\ncollections:\n  - name: addresses\n';
+    expect(parseDefinitions(text, 'f.yaml')).toEqual({
+      collections: [{ name: 'addresses' }],
+      picklists: [{ name: 'countries', values: ['de', 'us'] }],
+    });
+    expect(parseDefinitions('picklists: [{ name: a, values: [x] }]', 'f.yaml')).toMatchObject({ collections: [] });
+    expect(() => parseDefinitions('picklists: [{ values: [x] }]', 'f.yaml')).toThrow('Give each picklist a "name"');
+  });
+
   it('takes words as text where YAML 1.1 has booleans, and expands aliases', () => {
-    const [definition] = parseDefinitions(
+    const {
+      collections: [definition],
+    } = parseDefinitions(
       'x: &text { type: STRING, required: true }\nname: no\nfields:\n  - { <<: *text, name: on }\n',
       'f.yaml',
     );

@@ -1,31 +1,42 @@
 import { readFile } from 'node:fs/promises';
-import type { CollectionDefinition } from '@drover/contracts';
+import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts';
 import { LineCounter, parseAllDocuments } from 'yaml';
 
 /** The bound on aliases keeps a small file from becoming a huge one. */
 const maxAliases = 100;
 
+/** What files define: collections, and picklists that their fields share. */
+export interface DefinitionSet {
+  readonly collections: CollectionDefinition[];
+  readonly picklists: PicklistDefinition[];
+}
+
 /** Reads the definitions of all files, in order. Throws an Error that names the file and the line of the first mistake. */
-export async function readDefinitionFiles(files: readonly string[]): Promise<CollectionDefinition[]> {
-  const definitions: CollectionDefinition[] = [];
-  for (const file of files) definitions.push(...parseDefinitions(await readText(file), file));
-  const seen = new Set<string>();
-  for (const { name } of definitions) {
-    if (seen.has(name)) throw new Error(`The collection "${name}" is defined twice. Keep one of the definitions.`);
-    seen.add(name);
+export async function readDefinitionFiles(files: readonly string[]): Promise<DefinitionSet> {
+  const all: DefinitionSet = { collections: [], picklists: [] };
+  for (const file of files) {
+    const { collections, picklists } = parseDefinitions(await readText(file), file);
+    all.collections.push(...collections);
+    all.picklists.push(...picklists);
   }
-  return definitions;
+  for (const kind of ['collections', 'picklists'] as const) {
+    const names = all[kind].map(({ name }) => name);
+    const twice = names.find((name, index) => names.indexOf(name) !== index);
+    if (twice !== undefined)
+      throw new Error(`The ${kind.slice(0, -1)} "${twice}" is defined twice. Keep one of the definitions.`);
+  }
+  return all;
 }
 
 /**
- * Parses YAML, of which JSON is a part. A document is a definition, a list of definitions, or an object whose `collections` is such
- * a list; a file may have several documents. The platform checks the definitions themselves.
+ * Parses YAML, of which JSON is a part. A document is a definition, a list of definitions, or an object whose `collections` and
+ * `picklists` are such lists; a file may have several documents. The platform checks the definitions themselves.
  */
-export function parseDefinitions(text: string, file: string): CollectionDefinition[] {
+export function parseDefinitions(text: string, file: string): DefinitionSet {
   const lineCounter = new LineCounter();
   const documents = parseAllDocuments(text, { lineCounter, prettyErrors: false });
   if ('empty' in documents) throw new Error(`The file ${file} is empty. Write a definition into it.`);
-  const definitions = documents.flatMap((document) => {
+  const sets = documents.map((document) => {
     const [error] = document.errors;
     if (error) {
       const { line, col } = lineCounter.linePos(error.pos[0]);
@@ -33,20 +44,30 @@ export function parseDefinitions(text: string, file: string): CollectionDefiniti
     }
     return definitionsIn(document.toJS({ maxAliasCount: maxAliases }), file);
   });
-  if (definitions.length === 0) throw new Error(`The file ${file} defines no collection. Write a definition into it.`);
-  return definitions;
+  const all = {
+    collections: sets.flatMap(({ collections }) => collections),
+    picklists: sets.flatMap(({ picklists }) => picklists),
+  };
+  if (all.collections.length + all.picklists.length === 0)
+    throw new Error(`The file ${file} defines no collection. Write a definition into it.`);
+  return all;
 }
 
-function definitionsIn(document: unknown, file: string): CollectionDefinition[] {
-  if (document === null) return []; // nothing between two separators
-  const list = Array.isArray(document)
-    ? document
-    : isObject(document)
-      ? (document['collections'] ?? document)
-      : document;
-  return [list].flat().map((definition: unknown) => {
-    if (isObject(definition) && typeof definition['name'] === 'string') return definition as CollectionDefinition; // the platform checks the rest
-    throw new Error(`The file ${file} has a definition without a name. Give each collection a "name".`);
+function definitionsIn(document: unknown, file: string): DefinitionSet {
+  if (document === null) return { collections: [], picklists: [] }; // nothing between two separators
+  const isSet = isObject(document) && (document['collections'] !== undefined || document['picklists'] !== undefined);
+  const { collections, picklists } = isSet ? document : { collections: document, picklists: undefined };
+  // The platform checks the rest.
+  return {
+    collections: namedIn(collections, file, 'collection') as CollectionDefinition[],
+    picklists: namedIn(picklists, file, 'picklist') as PicklistDefinition[],
+  };
+}
+
+function namedIn(list: unknown, file: string, kind: string): object[] {
+  return [list ?? []].flat().map((definition: unknown) => {
+    if (isObject(definition) && typeof definition['name'] === 'string') return definition;
+    throw new Error(`The file ${file} has a definition without a name. Give each ${kind} a "name".`);
   });
 }
 

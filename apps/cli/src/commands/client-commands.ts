@@ -3,6 +3,7 @@ import { repeatedOption, switchOption, textOption } from '../command-line/option
 import { applicationCommands } from './application-commands.js';
 import { changeOptions, clientNotes, clientOptions } from './client-options.js';
 import { collectionCommands } from './collection-commands.js';
+import { picklistCommands } from './picklist-commands.js';
 import { collectionWorkerCommands } from './collection-worker-commands.js';
 import { recordEventCommands } from './record-event-commands.js';
 
@@ -11,6 +12,7 @@ export function clientCommands(host: NodeJS.Process): readonly Command[] {
   return [
     ...applicationCommands(host),
     ...collectionCommands(host),
+    ...picklistCommands(host),
     ...recordEventCommands(host),
     ...collectionWorkerCommands(host),
     ...keyCommands(host),

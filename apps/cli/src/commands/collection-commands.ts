@@ -5,6 +5,7 @@ import { changeOptions, clientNotes, clientOptions } from './client-options.js';
 const yes = switchOption('yes', 'Do not ask.');
 const fileNotes = [
   'A file is YAML or JSON and has one definition, a list of definitions, or several YAML documents.',
+  'An object with "collections" and "picklists", both lists, defines picklists too.',
   'docs/collections.md describes definitions.',
 ];
 

@@ -1,4 +1,3 @@
-import { createInterface } from 'node:readline/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   CodedError,
@@ -6,6 +5,7 @@ import {
   isCodedError,
   type Client,
   type CollectionChangeView,
+  type CollectionDefinition,
   type CollectionPlan,
   type CollectionView,
   type ErrorBody,
@@ -15,7 +15,16 @@ import { readDefinitionFiles } from '../collections/definition-files.js';
 import type { ClientFlags } from '../flags.js';
 import { losesValues, renderCollections, renderPlans } from '../output/collection-lines.js';
 import { printJson } from '../output/print-json.js';
+import { confirm } from './confirm.js';
 import { connect } from './connect.js';
+import {
+  definitionRoutes,
+  planPicklists,
+  putPicklist,
+  renderPicklistPlans,
+  withNewPicklists,
+  type PicklistPlan,
+} from './picklists.js';
 
 type Collections = Client<typeof collectionRoutes>;
 type ConfirmedFlags = ClientFlags & { readonly yes?: boolean };
@@ -63,11 +72,12 @@ export async function planCollections(
   flags: ClientFlags,
   host: NodeJS.Process,
 ): Promise<void> {
-  const collections = await readDefinitionFiles(files);
-  const client = await connect(collectionRoutes, flags, host);
-  const { plans } = await withProblems(client.planCollections({ body: { collections } }));
-  if (flags.json) printJson(host, plans);
-  else printLines(host, renderPlans(plans));
+  const wanted = await readDefinitionFiles(files);
+  const client = await connect(definitionRoutes, flags, host);
+  const picklists = await planPicklists(client, wanted.picklists);
+  const plans = await planDefinitions(client, wanted.collections, picklists);
+  if (flags.json) printJson(host, picklists.length === 0 ? plans : { plans, picklists });
+  else printLines(host, [...renderPicklistPlans(picklists), ...renderPlans(plans)]);
   if (isRefused(plans)) host.exitCode = 1;
 }
 
@@ -77,25 +87,39 @@ export async function applyCollections(
   flags: ConfirmedFlags,
   host: NodeJS.Process,
 ): Promise<void> {
-  const collections = await readDefinitionFiles(files);
-  const client = await connect(collectionRoutes, flags, host, { timeoutMs: changeTimeoutMs });
-  const body = { collections };
-  const { plans } = await withProblems(client.planCollections({ body }));
-  if (!flags.json) printLines(host, renderPlans(plans));
+  const { collections, picklists: wanted } = await readDefinitionFiles(files);
+  const client = await connect(definitionRoutes, flags, host, { timeoutMs: changeTimeoutMs });
+  const picklists = await planPicklists(client, wanted);
+  const plans = await planDefinitions(client, collections, picklists);
+  if (!flags.json) printLines(host, [...renderPicklistPlans(picklists), ...renderPlans(plans)]);
   if (isRefused(plans)) throw new Error('The plan is refused. Correct the definitions, and apply them again.');
-  if (plans.every(({ action }) => action === 'none')) return flags.json ? printJson(host, { plans }) : undefined;
+  if ([...plans, ...picklists].every(({ action }) => action === 'none'))
+    return flags.json ? printJson(host, { plans }) : undefined;
   const warning = losesValues(plans) ? 'Stored values are deleted. ' : '';
   await confirm(`${warning}Apply the plan?`, flags, host);
-  const applied = await withProblems(client.applyCollections({ body }));
+  // Before the collections, whose fields take their values from them.
+  for (const { picklist, action } of picklists) if (action !== 'none') await putPicklist(client, picklist);
+  if (collections.length === 0) return flags.json ? printJson(host, { picklists }) : undefined;
+  const applied = await withProblems(client.applyCollections({ body: { collections } }));
   for (const { name, change } of applied.collections) if (change) await followChange(client, name, change, host);
   if (flags.json) return printJson(host, applied);
   for (const { name, version, change } of applied.collections)
     host.stdout.write(`The collection ${name} has version ${change ? change.fromVersion + 1 : version}.\n`);
 }
 
+async function planDefinitions(
+  client: Pick<Collections, 'planCollections'>,
+  collections: readonly CollectionDefinition[],
+  picklists: readonly PicklistPlan[],
+): Promise<readonly CollectionPlan[]> {
+  if (collections.length === 0) return [];
+  const body = { collections: withNewPicklists(collections, picklists) };
+  return (await withProblems(client.planCollections({ body }))).plans;
+}
+
 /** Large tables take longer to change than a request may: shows the progress until the change has ended. */
 async function followChange(
-  client: Collections,
+  client: Pick<Collections, 'listCollectionChanges'>,
   collection: string,
   { id }: CollectionChangeView,
   host: NodeJS.Process,
@@ -143,17 +167,6 @@ async function allCollections(client: Collections): Promise<CollectionView[]> {
     after = page.next;
   } while (after !== undefined);
   return collections;
-}
-
-/** Without a terminal there is nothing to ask: the caller has to agree in advance. */
-async function confirm(question: string, { yes }: ConfirmedFlags, { stdin, stderr }: NodeJS.Process): Promise<void> {
-  if (yes) return;
-  if (!stdin.isTTY)
-    throw new Error('Nothing was changed: standard input is no terminal. Repeat the command with --yes.');
-  const terminal = createInterface({ input: stdin, output: stderr });
-  const answer = await terminal.question(`${question} [y/N] `);
-  terminal.close();
-  if (!/^y(es)?$/i.test(answer.trim())) throw new Error('Nothing was changed.');
 }
 
 /** Puts every problem of a definition on a line of its own. */
