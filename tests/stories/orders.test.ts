@@ -1,37 +1,28 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { mkdir, readFile, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { Child, eventually } from '@drover/testkit';
+import { eventually } from '@drover/testkit';
 import { expect, it } from 'vitest';
 import { root } from '../architecture/workspace.js';
-import { commandBlocks } from '../docs/command-blocks.js';
+import { commandBlocks, isShown } from '../docs/command-blocks.js';
 import { developmentPorts, developmentSettings } from '../support/emulators.js';
-import { drover, plainEnvironment, readyLine, startUp, withDataDirectory } from '../support/platform.js';
+import { plainEnvironment, readyLine, startUp, withDataDirectory } from '../support/platform.js';
 
 const document = 'examples/orders/README.md';
-const [start, use, see] = commandBlocks(document, readFileSync(path.join(root, document), 'utf8')).map(
-  ({ commands }) => commands,
-);
-const [upArgs = [], applyArgs = []] = (start ?? '')
-  .trim()
-  .split('\n')
-  .map((line) => line.split(' ').slice(2));
-const [post = '', look = ''] = (use ?? '').split(/\n(?=curl -g)/);
+const blocks = commandBlocks(document, readFileSync(path.join(root, document), 'utf8'));
+const [start = '', define = '', create = '', look = '', see = ''] = blocks.map(({ commands }) => commands);
+/** What the terminal of a reader remembers. */
+const [variables = ''] = create.split('\n');
 
 it('runs functions on changes of records, through a queue and back into a collection, over two workers and kills of one and of the runtime', () =>
   withDataDirectory(async (directory, started) => {
     const env = developmentSettings(await developmentPorts());
-    const up = started(startUp(directory, { args: [...upArgs.slice(1), '--json'], env }));
+    const upArgs = start.trim().split(' ').slice(3);
+    const up = started(startUp(directory, { args: [...upArgs, '--json'], env }));
     const { urls, pids, credentialsFile } = await readyLine(up);
     const { apiKey } = JSON.parse(await readFile(credentialsFile, 'utf8')) as { apiKey: string };
-    const apply = started(
-      new Child(process.execPath, [drover, ...applyArgs, '--data-dir', directory], { env: plainEnvironment() }),
-    );
-    expect(await apply.exited).toMatchObject({ code: 0 });
-
-    const listArgs = (see ?? '').trim().split(' ').slice(2);
     const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' };
     const call = (address: string, init?: RequestInit): Promise<Response> =>
       fetch(`${urls.public}${address}`, { headers, signal: AbortSignal.timeout(30_000), ...init });
@@ -47,13 +38,23 @@ it('runs functions on changes of records, through a queue and back into a collec
     };
     const shipped = async (): Promise<unknown[]> => (await list('shipments?sort=order')).map((one) => one['order']);
 
-    const documented = async (command: string): Promise<string> => {
-      const script = command.replaceAll('http://localhost:8080', urls.public);
-      const { stdout } = await promisify(execFile)('bash', ['-c', script], { env: { ...process.env, KEY: apiKey } });
+    /** Runs commands as they are written, but for the port, in a folder that looks like the repository of the reader. */
+    const documented = async (commands: string): Promise<string> => {
+      const script = commands.replaceAll('http://127.0.0.1:7070', urls.public);
+      const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: place, env: plainEnvironment() });
       return stdout;
     };
-    expect(await documented(post)).toContain('"number":"A-1"');
-    await eventually(async () => expect(await documented(look)).toContain('"parcels":3'));
+    const place = path.join(directory, 'reader');
+    await mkdir(place);
+    for (const name of ['apps', 'packages', 'examples', 'node_modules', 'package.json'])
+      await symlink(path.join(root, name), path.join(place, name));
+    await symlink(directory, path.join(place, '.drover'));
+    await documented(define);
+    expect(await documented(create)).toContain('"number":"A-1"');
+    await eventually(async () => {
+      const shown = JSON.parse(await documented(`${variables}\n${look}`)) as unknown;
+      expect({ shown, isShown: isShown(blocks[3]?.prints, shown) }).toMatchObject({ isShown: true });
+    });
     expect(await list('shipments?sort=order')).toMatchObject([{ order: 'A-1', customer: 'Ada' }]);
 
     // Each collection is on both workers, so each may be killed.
@@ -67,11 +68,7 @@ it('runs functions on changes of records, through a queue and back into a collec
         'shipments collection-worker-2',
       ]);
     });
-    const listed = started(
-      new Child(process.execPath, [drover, ...listArgs, '--data-dir', directory], { env: plainEnvironment() }),
-    );
-    expect(await listed.exited).toMatchObject({ code: 0 });
-    expect(listed.output).toMatch(/orders +collection-worker-1 +READY/);
+    expect(await documented(see)).toMatch(/orders +collection-worker-1 +READY/);
     process.kill(pids['collection-worker-1'] ?? Number.NaN, 'SIGKILL');
     process.kill(pids['runtime-1'] ?? Number.NaN, 'SIGKILL');
     const later = ['A-2', 'A-3', 'A-4', 'A-5'];
