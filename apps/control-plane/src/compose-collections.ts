@@ -1,4 +1,10 @@
-import { CollectionChanges, CollectionStore, PicklistStore, SchemaChangeRunner } from '@drover/collection-engine';
+import {
+  CollectionChanges,
+  CollectionStore,
+  PicklistStore,
+  SchemaChangeRunner,
+  type ApiKeyStore,
+} from '@drover/collection-engine';
 import { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { Clock, Lifecycle, Observe, Randomness } from '@drover/service-kit';
@@ -15,6 +21,7 @@ import type { RouteGuard } from './route-clashes/route-guard.js';
 export interface CollectionParts {
   readonly database: Database;
   readonly bus: Pick<EventBus, 'publish'>;
+  readonly keys: ApiKeyStore;
   readonly routeGuard: RouteGuard;
   readonly clock: Clock;
   readonly randomness: Randomness;
@@ -33,13 +40,13 @@ export interface ComposedCollections {
 
 export function composeCollections(
   config: ControlPlaneConfig,
-  { database, bus, routeGuard, ...io }: CollectionParts,
+  { database, bus, keys, routeGuard, ...io }: CollectionParts,
 ): ComposedCollections {
   const cleanupDelayMs = config.collectionCleanupDelayMs;
   const { admitNames } = routeGuard;
   const catalog = { database, bus, maxCollections: config.maxCollections, cleanupDelayMs, admitNames };
   const store = new CollectionStore(catalog);
-  const changes = new CollectionChanges(catalog);
+  const changes = new CollectionChanges({ ...catalog, followRenames: (...given) => keys.followRenames(...given) });
   const sessions = new Database({
     url: config.databaseUrl,
     applicationName: 'drover control-plane',

@@ -91,6 +91,7 @@ export function composeControlPlane(
   const collections = composeCollections(config, {
     database,
     bus: assignments.definitionsBus,
+    keys,
     routeGuard,
     ...io,
   });

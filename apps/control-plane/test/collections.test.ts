@@ -8,6 +8,7 @@ import {
 } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import { createTestDatabase, type TestDatabase } from '@drover/database/testing';
+import { eventually } from '@drover/testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { controlPlaneSchema } from '../src/schema.js';
 import { idOf, startControlPlane, type RunningControlPlane } from './support/control-plane.js';
@@ -265,6 +266,41 @@ describe('changing a collection', () => {
     });
     expect(answer).toBeRefusedWith(400, 'COLLECTION_DEFINITION_INVALID');
     expect(answer.body).toMatchObject({ details: [{ path: '/type' }] });
+  });
+
+  it('keeps keys limited to collections that are renamed, several at once too', async () => {
+    const client = await tenant('changes-keys');
+    const named = (name: string, formerName?: string) => ({
+      ...orders,
+      name,
+      ...(formerName !== undefined && { formerName }),
+    });
+    for (const name of ['parcels', 'letters']) await client.createCollection({ body: named(name) });
+    const scopes: Scope[] = [
+      'records:read:letters',
+      'collections:define:parcels',
+      'functions:invoke',
+      'records:write:parcels',
+    ];
+    const key = await storeKey(database, { tenantId: 'changes-keys', scopes });
+    const stranger = await storeKey(database, { tenantId: 'another', scopes });
+    const limited = createClient(collectionRoutes, { url: plane.url, apiKey: key });
+    expect(await limited.getCollection(by('parcels'))).toMatchObject({ name: 'parcels' });
+    await client.patchCollection({ ...by('parcels'), body: { name: 'boxes' } });
+    const boxes = await eventually(() => limited.getCollection(by('boxes')));
+    expect(boxes).toMatchObject({ name: 'boxes', version: 2 });
+    const collections = [named('crates', 'boxes'), named('mails', 'letters')];
+    await client.applyCollections({ body: { collections } });
+    const scopesOf = async (of: string): Promise<unknown> =>
+      (await database.query('select scopes from drover.api_keys where id = $1', [idOf(of)]))[0];
+    expect(await scopesOf(key)).toEqual({
+      scopes: ['records:read:mails', 'collections:define:crates', 'functions:invoke', 'records:write:crates'],
+    });
+    expect(await scopesOf(stranger)).toEqual({ scopes });
+    const crates = await eventually(() => limited.getCollection(by('crates')));
+    expect(crates).toMatchObject({ name: 'crates' });
+    await client.createCollection({ body: named('parcels') });
+    await expect(limited.getCollection(by('parcels'))).rejects.toMatchObject({ status: 403 });
   });
 
   it('refuses a change that records are in the way of, with their number', async () => {

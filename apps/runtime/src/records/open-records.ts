@@ -6,6 +6,7 @@ import {
   FieldCipher,
   PreparedStatements,
   RecordEventTail,
+  type CatalogedCollection,
   type CollectionModel,
 } from '@drover/collection-engine';
 import { Database, migrate } from '@drover/database';
@@ -91,9 +92,15 @@ class Definitions {
       );
   };
 
+  /** Functions name collections in their code, which is deployed at another moment: a former name finds the renamed collection. */
   async #read(tenantId: string, name: string): Promise<CollectionModel> {
-    const stored = await this.#store.find(tenantId, name);
+    const stored = (await this.#store.find(tenantId, name)) ?? (await this.#renamed(tenantId, name));
     if (!stored) throw collectionUnknown({ collection: name, similar: undefined });
     return compileCollection(stored);
+  }
+
+  async #renamed(tenantId: string, formerName: string): Promise<CatalogedCollection | undefined> {
+    const name = await this.#store.renamedTo(tenantId, formerName);
+    return name === undefined ? undefined : this.#store.find(tenantId, name);
   }
 }

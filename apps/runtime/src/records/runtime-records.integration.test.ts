@@ -132,6 +132,37 @@ describe('collection bindings', () => {
     expect(await read({ collection: 'customers', id: b })).toBeUndefined();
   });
 
+  it('and triggers reach a collection by its former name', async () => {
+    const shops = testCollection({ name: 'shops', fields: [{ name: 'code', type: 'EXTERNAL_ID' }] });
+    await createCollectionTables(database, shops);
+    const { read, write } = bindings();
+    const seen: unknown[] = [];
+    const listener = listen({ collection: 'shops', startFrom: 'beginning' }, async ({ data }) => {
+      seen.push((JSON.parse(data as string) as { kind: string }).kind);
+      return { kind: 'complete' };
+    });
+    await listener.start(never);
+    await write({ collection: 'shops' }, [{ code: 'before' }]);
+    await eventually(() => expect(seen).toEqual(['created']));
+    // As a change of the definition does it.
+    await database.query(`update drover.collections set name = 'stores', version = 2 where id = $1`, [shops.id]);
+    await database.query(
+      `insert into drover.collection_versions (collection_id, version, definition, table_name, columns, created_by)
+       select collection_id, 2, definition || '{"name":"stores"}', table_name, columns, 'test'
+       from drover.collection_versions where collection_id = $1`,
+      [shops.id],
+    );
+    await eventually(async () => {
+      await write({ collection: 'stores', operation: 'upsert', key: 'code' }, [{ code: 'after' }]);
+    });
+    const found = async (collection: string) => (await read({ collection, query: 'sort=code' })) as { id: string }[];
+    const [after] = await eventually(() => found('shops'));
+    expect(await found('stores')).toHaveLength(2);
+    await write({ collection: 'shops', operation: 'delete' }, [{ id: after?.id }]);
+    await eventually(() => expect(seen.at(-1)).toBe('deleted'));
+    await listener.stop();
+  });
+
   it('write all records or none, and say which is wrong', async () => {
     const { read, write } = bindings();
     const wrong = [{ code: 'x' }, { code: 'y', county: 'FR' }];

@@ -149,8 +149,8 @@ export class TenantRecords implements CollectionRecords {
     } else {
       const operations = given.map(({ id, ...attributes }) =>
         operation === 'delete'
-          ? { op: 'remove', ref: { type: name, id } }
-          : { op: 'update', data: { type: name, id, attributes } },
+          ? { op: 'remove', ref: { type: collection.name, id } }
+          : { op: 'update', data: { type: collection.name, id, attributes } },
       );
       const body = { 'atomic:operations': operations };
       await runOperations(context, toRequest(collection, { body }), this.#dependencies);

@@ -1,5 +1,6 @@
 import {
   apiKeyChanged,
+  collectionScopes,
   type ApiKey,
   type ApiKeyId,
   type NewApiKey,
@@ -92,6 +93,21 @@ export class ApiKeyStore {
       if (!row) throw apiKeyNotFound({ keyId });
       await this.#publishChange(tx, row, true);
     });
+  }
+
+  /** Keys that are limited to a collection stay limited to it when it gets another name. For the transaction that renames it. */
+  async followRenames(tx: Transaction, tenantId: string, renames: ReadonlyMap<string, string>): Promise<void> {
+    const limited = [...renames].flatMap(([former, name]) =>
+      collectionScopes.map((scope) => [`${scope}:${former}`, `${scope}:${name}`] as const),
+    );
+    const rows = await tx.query<ApiKeyRow>(
+      `update drover.api_keys set generation = generation + 1, scopes = array(
+         select coalesce(($3::text[])[array_position($2::text[], scope)], scope)
+         from unnest(scopes) with ordinality as held (scope, place) order by place)
+       where tenant_id = $1 and revoked_at is null and scopes && $2::text[] returning *`,
+      [tenantId, limited.map(([former]) => former), limited.map(([, scope]) => scope)],
+    );
+    for (const row of rows) await this.#publishChange(tx, row, false);
   }
 
   /**

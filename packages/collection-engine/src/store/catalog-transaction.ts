@@ -2,6 +2,7 @@ import { collectionChanged, type CollectionDefinition } from '@drover/contracts'
 import { lockInTransaction, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import type { StoredCollection } from '../model/collection-model.js';
+import type { CollectionRenames } from '../model/renamed-targets.js';
 import { collectionStatements as statements } from './collection-rows.js';
 import { collectionTargetMissing, collectionVersionMismatch } from './store-errors.js';
 
@@ -10,6 +11,12 @@ import { collectionTargetMissing, collectionVersionMismatch } from './store-erro
  * outside of the store. Throws to refuse them.
  */
 export type AdmitNames = (tx: Transaction, tenantId: string, names: readonly string[]) => Promise<void>;
+
+/**
+ * Called with the new names of collections, by their former ones, in the transaction that renames them: what is stored elsewhere about
+ * the names follows in the same moment.
+ */
+export type FollowRenames = (tx: Transaction, tenantId: string, renames: CollectionRenames) => Promise<void>;
 
 /** Keeps other creations, switches and removals of the tenant out until the transaction ends. */
 export async function lockTenant(tx: Transaction, tenantId: string): Promise<void> {

@@ -9,7 +9,13 @@ import type { ChangePlan, ChangeRefusal } from '../schema-change/change-plan.js'
 import { describeChange } from '../schema-change/describe-change.js';
 import { countObstacles } from '../schema-change/obstacles.js';
 import { isMetadataOnly, planChange, type PlannedChange } from '../schema-change/plan-change.js';
-import { lockTenant, requireTargets, requireVersion, type AdmitNames } from './catalog-transaction.js';
+import {
+  lockTenant,
+  requireTargets,
+  requireVersion,
+  type AdmitNames,
+  type FollowRenames,
+} from './catalog-transaction.js';
 import {
   changeStatements,
   toCollectionChange,
@@ -37,6 +43,7 @@ export interface CollectionChangesOptions {
   /** How long columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs?: number;
   readonly admitNames?: AdmitNames | undefined;
+  readonly followRenames?: FollowRenames | undefined;
 }
 
 /** A change that a runner carries out. */
@@ -200,9 +207,9 @@ export class CollectionChanges {
   }
 
   get #switchOptions(): SwitchOptions {
-    const { bus, admitNames } = this.#options;
+    const { bus, admitNames, followRenames } = this.#options;
     const { cleanupDelayMs = defaultCleanupDelayMs, maxCollections = defaultMaxCollections } = this.#options;
-    return { bus, cleanupDelayMs, maxCollections, admitNames };
+    return { bus, cleanupDelayMs, maxCollections, admitNames, followRenames };
   }
 
   /** Plans a change. Throws COLLECTION_UNKNOWN, COLLECTION_VERSION_MISMATCH or COLLECTION_CHANGE_REFUSED. */

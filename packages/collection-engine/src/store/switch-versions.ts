@@ -2,7 +2,8 @@ import type { CollectionDefinition, PicklistDefinition } from '@drover/contracts
 import { isUniqueViolation, type Transaction } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
 import { needsCleanup, type PlannedChange } from '../schema-change/plan-change.js';
-import { publishCollection, requireTargets, type AdmitNames } from './catalog-transaction.js';
+import type { CollectionRenames } from '../model/renamed-targets.js';
+import { publishCollection, requireTargets, type AdmitNames, type FollowRenames } from './catalog-transaction.js';
 import { collectionStatements as statements, type CatalogedCollection } from './collection-rows.js';
 import { insertCollection } from './insert-collection.js';
 import { savePicklist } from './picklist-store.js';
@@ -14,6 +15,7 @@ export interface SwitchOptions {
   /** How long columns and indexes stay that workers with the version before still use. */
   readonly cleanupDelayMs: number;
   readonly admitNames: AdmitNames | undefined;
+  readonly followRenames: FollowRenames | undefined;
 }
 
 /** What becomes current in one transaction. */
@@ -39,6 +41,8 @@ export async function switchVersions(
   await options.admitNames?.(tx, tenantId, newNamesOf(versions));
   if (picklist) await savePicklist(tx, tenantId, picklist, actor);
   for (const planned of changed) if (!(await switchVersion(tx, options, planned, actor))) return undefined;
+  const renames = renamesOf(changed);
+  if (renames.size > 0) await options.followRenames?.(tx, tenantId, renames);
   // After the renames, so that a new collection may have the name that another one had.
   const inserted: CatalogedCollection[] = [];
   for (const definition of created) {
@@ -51,9 +55,15 @@ export async function switchVersions(
 
 /** Returns the names of new collections, and those of renamed ones. */
 export function newNamesOf({ changed, created }: VersionSwitch): readonly string[] {
-  const renamed = changed.filter(({ before, after }) => after.name !== before.name).map(({ after }) => after.name);
-  return [...renamed, ...created.map(({ name }) => name)];
+  return [...renamesOf(changed).values(), ...created.map(({ name }) => name)];
 }
+
+const renamesOf = (changed: readonly PlannedChange[]): CollectionRenames =>
+  new Map(
+    changed
+      .filter(({ before, after }) => after.name !== before.name)
+      .map(({ before, after }) => [before.name, after.name]),
+  );
 
 async function switchVersion(
   tx: Transaction,
