@@ -5,6 +5,7 @@ import type { RecordQuery } from '../parse/parse-query.js';
 import { excerpt, queryProblem, suggestion } from '../parse/query-problem.js';
 import type { ParentRecord } from '../request/record-operation.js';
 import { constant, empty, identifier, join, parameter, sql, type Sql } from '../sql/sql.js';
+import { timeText } from '../storage/time-expression.js';
 import { conditionSql, parentSql, type ListPlan } from './list-statement.js';
 import { operandOf, type Operand, type OperandKind } from './operand.js';
 import { filterSql, planFilter, unknownField, type PlannedFilter } from './plan-filter.js';
@@ -65,7 +66,8 @@ export function aggregateStatement(planning: Planning, plan: AggregatePlan): Sql
   const shown = columns.map(({ operand, name }) => sql`${operand.expression(t)} as ${name}`);
   const members = columns.map(({ operand, name }, index) => {
     const key = `${index === 0 ? '{' : ','}${JSON.stringify(operand.name)}:`;
-    return sql`${parameter(key)}::text || coalesce(to_json(r.${name})::text, 'null')`;
+    const value = operand.type === 'timestamptz' ? timeText(sql`r.${name}`) : sql`r.${name}`;
+    return sql`${parameter(key)}::text || coalesce(to_json(${value})::text, 'null')`;
   });
   const grouped =
     groups.length === 0

@@ -2,7 +2,8 @@ import { systemColumns, type CollectionModel, type FieldModel } from '../model/c
 import type { RecordContext } from '../request/record-context.js';
 import { sealedExpression } from '../values/field-cipher.js';
 import { constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
-import { storedJson } from '../storage/field-expression.js';
+import { storedJson, systemValue } from '../storage/field-expression.js';
+import { timeText } from '../storage/time-expression.js';
 
 /** Expressions of fields whose value is computed (formulas and rollups), by name of the field. */
 export type ComputedFields = ReadonlyMap<string, (alias: Sql) => Sql>;
@@ -131,18 +132,16 @@ function attributesOf(collection: CollectionModel, alias: Sql, view: RecordView)
     .map((field) => column(jsonValue(collection, field, alias, view), field.name));
   const system = Object.entries(systemColumns)
     .filter(([name]) => isShown(name) && (name !== 'deletedAt' || collection.isSoftDelete))
-    .map(([name, systemColumn]) => column(sql`${alias}.${identifier(systemColumn)}`, name));
+    .map(([name, systemColumn]) => column(systemValue(systemColumn, alias), name));
   return [...fields, ...system];
 }
 
 /** Returns the value of a field as JSON shows it. Both storage modes show the same. */
 function jsonValue(collection: CollectionModel, field: FieldModel, alias: Sql, view: RecordView): Sql {
   const computed = view.computed.get(field.name);
-  if (computed) return computed(alias);
+  if (computed) return field.traits.kind === 'datetime' ? timeText(computed(alias)) : computed(alias);
   if (field.type === 'ENCRYPTED') return sealedExpression(collection, field, alias);
-  return collection.storageMode === 'JSONB' && field.traits.kind === 'datetime'
-    ? sql`(${alias}.data ->> ${constant(field.column)})::timestamptz`
-    : storedJson(collection, field, alias);
+  return storedJson(collection, field, alias);
 }
 
 const column = (value: Sql, name: string): Sql => sql`${value} as ${identifier(name)}`;

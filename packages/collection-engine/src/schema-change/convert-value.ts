@@ -2,6 +2,7 @@ import type { FieldType } from '@drover/contracts';
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
+import { timeText } from '../storage/time-expression.js';
 
 type Mode = Pick<CollectionModel, 'storageMode'>;
 
@@ -116,7 +117,7 @@ export function storedValue({ storageMode }: Mode, field: FieldModel, value: Sql
     case 'date':
       return sql`to_jsonb(to_char(${fitting}, 'YYYY-MM-DD'))`;
     case 'datetime':
-      return sql`to_jsonb(${isoTime(fitting)})`;
+      return sql`to_jsonb(${timeText(fitting)})`;
     case 'json':
       return fitting;
     default:
@@ -163,7 +164,7 @@ function toText(from: Form, value: Sql): Sql | undefined {
     case 'date':
       return sql`to_char(${value}, 'YYYY-MM-DD')`;
     case 'datetime':
-      return isoTime(value);
+      return timeText(value);
     case 'texts':
       return sql`(case when cardinality(${value}) = 1 then (${value})[1] end)`;
     default:
@@ -187,11 +188,6 @@ function fromText(to: Form, value: Sql): Sql | undefined {
     default:
       return undefined;
   }
-}
-
-/** Like `Date.prototype.toISOString`: times in documents have one width, which sorts like the time. */
-function isoTime(value: Sql): Sql {
-  return sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 }
 
 /** Returns the statement of a trigger that sets a field of the row `new` to a stored value; null removes it. */

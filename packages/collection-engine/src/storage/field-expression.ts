@@ -1,5 +1,6 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, Sql, sql } from '../sql/sql.js';
+import { timeText } from './time-expression.js';
 
 /** The schema of the tables of records. */
 export const recordsSchema = 'drover_records';
@@ -41,6 +42,12 @@ export function fieldExpression(
   }
 }
 
+/** Returns the value of a system attribute for JSON. */
+export function systemValue(column: string, alias: Sql): Sql {
+  const value = sql`${alias}.${identifier(column)}`;
+  return column.endsWith('_at') ? timeText(value) : value;
+}
+
 /**
  * Returns the value of a stored field for JSON, the same in both storage modes. A document holds a number that a double cannot hold as
  * a text, because JavaScript cannot write it as a JSON number; here it becomes one, with all digits.
@@ -50,7 +57,10 @@ export function storedJson(
   { type, column, traits }: FieldModel,
   alias: Sql,
 ): Sql {
-  if (storageMode === 'PHYSICAL_TABLE') return sql`${alias}.${identifier(column)}`;
+  if (storageMode === 'PHYSICAL_TABLE') {
+    const value = sql`${alias}.${identifier(column)}`;
+    return traits.kind === 'datetime' ? timeText(value) : value;
+  }
   const isLarge = (type === 'LONG' || type === 'CURRENCY') && traits.column !== undefined;
   return isLarge
     ? sql`(${alias}.data ->> ${constant(column)})::${Sql.code(traits.column)}`

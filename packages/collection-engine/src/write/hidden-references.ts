@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { anyId, constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { writeTime } from '../storage/time-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
 import { inputColumns } from './input-rows.js';
 import { isOwnRow } from './next-rows.js';
@@ -47,7 +48,7 @@ export function revealStatement(collection: CollectionModel, field: FieldModel):
       where ${hidden}.collection_id = ${constant(collection.id)} and ${hidden}.column_name = ${constant(field.column)}
         and ${hidden}.target_id = ${anyId(slot('ids'))} and ${isOwnRow(row)} and ${value} is null
       order by ${row}.id limit ${slot('limit')}::bigint + 1 for update of ${row}, ${hidden})`,
-    sql`written as (update ${tableOf(collection)} as ${row} set ${revealed}, updated_at = now(), updated_by = ${slot('actor')},
+    sql`written as (update ${tableOf(collection)} as ${row} set ${revealed}, updated_at = ${writeTime}, updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
       where ${isOwnRow(row)} and ${row}.id = ${target}.id and (select count(*) from ${target}) <= ${slot('limit')}::bigint
       returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after)`,

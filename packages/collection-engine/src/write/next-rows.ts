@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { nextAutoNumber } from '../storage/auto-numbers.js';
+import { writeTime } from '../storage/time-expression.js';
 import { eventJson } from './event-rows.js';
 import { inputColumns } from './input-rows.js';
 import { slot } from './statement-slots.js';
@@ -30,7 +31,7 @@ const target = identifier('target');
 
 /** Returns the query for the rows that records of `input` become, with the columns of the table, `#` and `#before`. */
 export function createdRows(collection: CollectionModel, where: Sql = sql`true`): Sql {
-  const head = sql`${input}.${index}, ${owner(collection)}, ${input}.${id} as id, 1::bigint as version, now() as created_at, now() as updated_at,
+  const head = sql`${input}.${index}, ${owner(collection)}, ${input}.${id} as id, 1::bigint as version, ${writeTime} as created_at, ${writeTime} as updated_at,
     ${slot('actor')}::text as created_by, ${slot('actor')}::text as updated_by, null::timestamptz as deleted_at, ${eventJson(collection, undefined)} as ${beforeColumn}`;
   const fields = storedFields(collection);
   if (collection.storageMode === 'JSONB') {
@@ -60,7 +61,7 @@ export function updatedRows(
   matches: Sql = sql`${input}.${id} = ${target}.id`,
 ): Sql {
   const head = sql`${input}.${index}, ${owner(collection)}, ${target}.id, ${target}.version + 1 as version, ${target}.created_at,
-    now() as updated_at, ${target}.created_by, ${slot('actor')}::text as updated_by, ${target}.deleted_at,
+    ${writeTime} as updated_at, ${target}.created_by, ${slot('actor')}::text as updated_by, ${target}.deleted_at,
     ${eventJson(collection, target)} as ${beforeColumn}`;
   const from = sql`from ${target} join ${input} on ${matches}`;
   if (collection.storageMode === 'JSONB') {

@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { anyId, constant, empty, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { writeTime } from '../storage/time-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
 import { forgottenOfRemoved, hiddenRows } from './hidden-references.js';
 import { isOwnRow } from './next-rows.js';
@@ -51,7 +52,7 @@ export function removeStatement(
   const where = sql`${isOwnRow(row)} and ${row}.id = ${target}.id and ${isExpected} and ${isWithinLimit}`;
   const recorded = sql`, ${eventJson(collection, target)} as before, null::jsonb as after`;
   const removal = collection.isSoftDelete
-    ? sql`update ${table} as ${row} set deleted_at = now(), updated_at = now(), updated_by = ${slot('actor')}, version = ${row}.version + 1
+    ? sql`update ${table} as ${row} set deleted_at = now(), updated_at = ${writeTime}, updated_by = ${slot('actor')}, version = ${row}.version + 1
         from ${target} where ${where} returning ${row}.id, ${row}.version${recorded}`
     : sql`delete from ${table} as ${row} using ${target} where ${where} returning ${row}.id, ${row}.version + 1 as version${recorded}`;
   const parts = [
@@ -79,7 +80,7 @@ export function clearStatement(
       : sql`${identifier(field.column)} = null`;
   const parts = [
     sql`target as materialized (${lockedForChange(collection, sql`${referringBy(collection, field)(row)}${isOther}`)})`,
-    sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = now(), updated_by = ${slot('actor')},
+    sql`written as (update ${tableOf(collection)} as ${row} set ${cleared}, updated_at = ${writeTime}, updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
       where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit}
       returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after)`,

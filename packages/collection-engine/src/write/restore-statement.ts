@@ -1,6 +1,7 @@
 import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression, tableOf } from '../storage/field-expression.js';
+import { writeTime } from '../storage/time-expression.js';
 import { eventJson, eventRows } from './event-rows.js';
 import { isOwnRow } from './next-rows.js';
 import { isWithinLimit, lockedForChange, referringBy, withIds } from './remove-statement.js';
@@ -33,7 +34,7 @@ export function restoreStatement(
     : sql`${withIds(row)} and ${row}.deleted_at is not null`;
   const parts = [
     sql`target as materialized (${lockedForChange(collection, which)})`,
-    sql`written as (update ${tableOf(collection)} as ${row} set deleted_at = null, updated_at = now(), updated_by = ${slot('actor')},
+    sql`written as (update ${tableOf(collection)} as ${row} set deleted_at = null, updated_at = ${writeTime}, updated_by = ${slot('actor')},
       version = ${row}.version + 1 from ${target}
       where ${isOwnRow(row)} and ${row}.id = ${target}.id and ${isWithinLimit}
       returning ${row}.id, ${row}.version, ${eventJson(collection, target)} as before, ${eventJson(collection, row)} as after,

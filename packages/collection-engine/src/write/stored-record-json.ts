@@ -1,6 +1,6 @@
 import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import { identifier, join, sql, type Sql } from '../sql/sql.js';
-import { storedJson } from '../storage/field-expression.js';
+import { storedJson, systemValue } from '../storage/field-expression.js';
 
 /** Fields with a stored value, in the order of the definition. */
 export const storedFields = ({ fields }: CollectionModel): FieldModel[] =>
@@ -17,7 +17,7 @@ export const givenFields = (collection: CollectionModel): FieldModel[] =>
 export function storedRecordJson(collection: CollectionModel, alias: Sql): Sql {
   const system = Object.entries({ version: 'version', ...systemColumns })
     .filter(([name]) => name !== 'deletedAt' || collection.isSoftDelete)
-    .map(([name, column]) => sql`${alias}.${identifier(column)} as ${identifier(name)}`);
+    .map(([name, column]) => sql`${systemValue(column, alias)} as ${identifier(name)}`);
   const fields = storedFields(collection).map(
     (field) => sql`${storedJson(collection, field, alias)} as ${identifier(field.name)}`,
   );
