@@ -261,6 +261,8 @@ describe('the metrics of observations', () => {
     const text = await createMetrics('sample').metrics();
     expect(text).toMatch(/^process_resident_memory_bytes\{process="sample"\} \d+$/m);
     expect(text).toContain('nodejs_eventloop_lag_seconds{process="sample"}');
+    expect(text).toMatch(/^nodejs_eventloop_utilization\{process="sample"\} [\d.e-]+$/m);
+    expect(text).not.toContain('nodejs_eventloop_lag_p99'); // its histogram would wake an idle process 100 times a second
   });
 });
 

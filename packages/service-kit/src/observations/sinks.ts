@@ -63,10 +63,33 @@ function toFields(fields: Record<string, unknown>): Record<string, unknown> {
   );
 }
 
-/** Creates a registry with the default metrics of a Node.js process: CPU, memory, event loop lag, descriptors. */
+/** The histogram of event loop delays wakes a process this often: as good as never. The default is 100 times a second. */
+const eventLoopMonitoringPrecision = 2 ** 31 - 1;
+/** What is made from that histogram. */
+const delayMetrics = ['min', 'max', 'mean', 'stddev', 'p50', 'p90', 'p99'].map(
+  (what) => `nodejs_eventloop_lag_${what}_seconds`,
+);
+
+/**
+ * Creates a registry with the default metrics of a Node.js process: CPU, memory, event loop lag at each scrape, descriptors. Without the
+ * histogram of delays, which woke every process 100 times a second and cost 0.4 to 0.6 % of a core each while idle; the share of time in
+ * which the event loop was busy needs no timer.
+ */
 export function createMetrics(process: string): ProcessMetrics {
   const registry = new ProcessMetrics(process);
-  collectDefaultMetrics({ register: registry });
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
+  for (const name of delayMetrics) registry.removeSingleMetric(name);
+  let before = performance.eventLoopUtilization();
+  new Gauge({
+    name: 'nodejs_eventloop_utilization',
+    help: 'Share of time since the last scrape in which the event loop was busy.',
+    registers: [registry],
+    collect() {
+      const now = performance.eventLoopUtilization();
+      this.set(performance.eventLoopUtilization(now, before).utilization);
+      before = now;
+    },
+  });
   return registry;
 }
 
