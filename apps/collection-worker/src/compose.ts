@@ -27,9 +27,6 @@ import { AnswerCompressor } from './serving/answer-compressor.js';
 import { RecordRequests } from './serving/record-requests.js';
 import { RecordServer } from './serving/record-server.js';
 
-/** Events come with notifications; a lost one delays a change by no more than this. Polled rarely, because most workers are idle. */
-const busPollMs = 5_000;
-
 /** The composition root of the collection worker. */
 export function composeCollectionWorker(
   config: CollectionWorkerConfig,
@@ -41,7 +38,7 @@ export function composeCollectionWorker(
   const database = openDatabase(config, io);
   const probe = new DatabaseProbe(database, clock);
   health.addCheck('database', () => probe.problem());
-  const bus = new PostgresEventBus({ database, pollMs: busPollMs, ...io });
+  const bus = new PostgresEventBus({ database, ...io });
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
   const store = new CollectionStore({ database, bus });
   const directory = new CollectionDirectory({ store, database, bus, clock });

@@ -19,8 +19,6 @@ import { FunctionProxy } from './proxy/function-proxy.js';
 import { Upstream } from './proxy/upstream.js';
 import { GatewayServer } from './server/gateway-server.js';
 
-/** Events come with notifications; a lost one delays a change by no more than this. */
-const busPollMs = 5_000;
 const statementTimeoutMs = 10_000;
 
 /**
@@ -40,7 +38,7 @@ function composeGateway(config: GatewayProcessConfig, io: ProcessIo): Compositio
     startWaitMs: config.databaseWaitMs,
     ...parts,
   });
-  const bus = new PostgresEventBus({ database, pollMs: busPollMs, ...parts });
+  const bus = new PostgresEventBus({ database, ...parts });
   const authenticator = new Authenticator(new ApiKeyStore(database, bus), bus, clock);
   const functions = new FunctionProxy({ ...config, cors: corsPolicyOf(config), clock, randomness });
   const controlPlane = new Upstream({

@@ -8,16 +8,17 @@ export const eventsChannel = 'drover_events';
 
 export interface OutboxRelayOptions {
   readonly database: Database;
-  /** Interval of the reads that find events of publishers that died before they could wake their relay. */
-  readonly pollMs: number;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<EventBusObservation>;
 }
 
 const batchSize = 1_000;
+/** Interval of the reads that find events of publishers that died before they could wake their relay. */
+const pollMs = 1_000;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 
+const pendingStatement = prepared('relay-pending', 'select 1 from drover.outbox limit 1');
 const lockStatement = prepared('relay-lock', `select pg_advisory_xact_lock(hashtextextended('drover.relay', 0))`);
 // By ctid, which is safe under the lock: no other process removes rows, and none updates them.
 const moveStatement = prepared(
@@ -53,6 +54,8 @@ export class OutboxRelay implements Lifecycle {
   readonly #closing = new AbortController();
   readonly #wakeUp = new WakeUp();
   #flushing: (() => void)[] = [];
+  /** True while a publisher of this process may have written events that are not moved yet. */
+  #isWoken = true;
   #done: Promise<void> = Promise.resolve();
 
   constructor(options: OutboxRelayOptions) {
@@ -78,6 +81,7 @@ export class OutboxRelay implements Lifecycle {
 
   /** Runs soon: the outbox has new events. */
   wake(): void {
+    this.#isWoken = true;
     this.#wakeUp.notify();
   }
 
@@ -85,12 +89,12 @@ export class OutboxRelay implements Lifecycle {
   flush(): Promise<void> {
     return new Promise((resolve) => {
       this.#flushing.push(resolve);
-      this.#wakeUp.notify();
+      this.wake();
     });
   }
 
   async #run(): Promise<void> {
-    const { clock, observe, pollMs } = this.#options;
+    const { clock, observe } = this.#options;
     const { signal } = this.#closing;
     const backOff = new BackOff(retryBackOff, this.#options);
     while (!signal.aborted) {
@@ -99,7 +103,7 @@ export class OutboxRelay implements Lifecycle {
       this.#flushing = [];
       try {
         const startedMs = clock.monotonicMs();
-        const { moved, position } = await this.#move();
+        const { moved, position } = (await this.#isPending()) ? await this.#move() : { moved: 0, position: 0 };
         backOff.reset();
         if (moved > 0) {
           observe({
@@ -118,15 +122,22 @@ export class OutboxRelay implements Lifecycle {
       } catch (error) {
         if (signal.aborted) return;
         this.#flushing.push(...flushing);
+        this.#isWoken = true;
         observe({ kind: 'bus.relay-failed', error });
         await backOff.wait(signal).catch(() => undefined);
       }
     }
   }
 
+  /** A poll of an empty outbox is one statement, without a transaction and its lock. */
+  async #isPending(): Promise<boolean> {
+    return this.#isWoken || (await this.#connection.query(pendingStatement)).length > 0;
+  }
+
   /** Four pipelined statements in one round trip. The lock is a separate statement, so that the move sees all earlier commits. */
   async #move(): Promise<{ readonly moved: number; readonly position: number }> {
     const connection = this.#connection;
+    this.#isWoken = false; // before the statements: events of a later wake-up may not be visible to them
     const [, , rows] = await Promise.all([
       connection.query('begin'),
       connection.query(lockStatement),

@@ -26,17 +26,19 @@ export interface PostgresEventBusOptions {
   readonly observe: Observe<EventBusObservation>;
   /** Age at which events are removed: a named subscriber that is away for longer misses events. */
   readonly retentionMs?: number;
-  /** Interval of reads without a notification: the bound on a lost one. */
-  readonly pollMs?: number;
 }
 
 const sevenDaysMs = 7 * 24 * 3_600_000;
+/**
+ * Interval of reads without a notification: the bound on a connection for notifications that died unnoticed. Rare, because each
+ * subscription of each idle process reads; every new connection reads at once.
+ */
+const pollMs = 5_000;
 
 /** Event bus in PostgreSQL: a transactional outbox, one total order, NOTIFY as a hint and positions as the truth. */
 export class PostgresEventBus implements EventBus {
   readonly name = 'event bus';
   readonly #options: PostgresEventBusOptions;
-  readonly #pollMs: number;
   readonly #relay: OutboxRelay;
   readonly #notifications: Notifications;
   /** Commits events of many callers together. One commit at a time, which preserves the order of publication. */
@@ -50,10 +52,9 @@ export class PostgresEventBus implements EventBus {
   readonly #deliveries = new Set<EventDelivery>();
 
   constructor(options: PostgresEventBusOptions) {
-    const { database, retentionMs = sevenDaysMs, pollMs = 500 } = options;
+    const { database, retentionMs = sevenDaysMs } = options;
     this.#options = options;
-    this.#pollMs = pollMs;
-    this.#relay = new OutboxRelay({ ...options, pollMs });
+    this.#relay = new OutboxRelay(options);
     this.#notifications = new Notifications(database);
     const { clock, randomness } = options;
     this.#member = new BusMember(randomness);
@@ -144,7 +145,7 @@ export class PostgresEventBus implements EventBus {
       handle,
       onGap,
       log,
-      pollMs: this.#pollMs,
+      pollMs,
     });
     this.#deliveries.add(delivery);
     if (name === undefined) this.#barrierParts.add(delivery);
