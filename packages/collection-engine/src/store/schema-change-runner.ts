@@ -26,10 +26,12 @@ export interface SchemaChangeRunnerOptions {
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<SchemaChangeObservation>;
-  /** Interval of looks for changes of other replicas, and for clean-ups that are due. */
+  /** Interval of looks for work while there is some, and for what was not possible at the last look. */
   readonly pollMs?: number;
 }
 
+/** Interval while there is nothing to do: changes of this replica wake it, those of a killed one wait this long. */
+const idlePollMs = 5_000;
 /** Changes and clean-ups at a time; each has a connection. */
 const maxConcurrent = 4;
 
@@ -78,20 +80,21 @@ export class SchemaChangeRunner implements Lifecycle {
     const { signal } = this.#closing;
     while (!signal.aborted) {
       this.#wakeUp.reset();
-      await this.#look().catch(() => undefined); // the database is away, which its probe reports
-      await this.#wakeUp.wait(this.#options.clock, this.#pollMs, signal);
+      const isIdle = await this.#look().catch(() => false); // the database is away, which its probe reports
+      await this.#wakeUp.wait(this.#options.clock, isIdle ? Math.max(idlePollMs, this.#pollMs) : this.#pollMs, signal);
     }
   }
 
-  async #look(): Promise<void> {
+  /** Begins what there is to do. Resolves to true if there is nothing, also nothing that another replica works on. */
+  async #look(): Promise<boolean> {
     const { database } = this.#options;
-    for (const { id } of await database.query<{ id: string }>(changeStatements.allRunning)) {
-      this.#begin(id, () => this.#change(id));
-    }
+    const running = await database.query<{ id: string }>(changeStatements.allRunning);
+    for (const { id } of running) this.#begin(id, () => this.#change(id));
     const due = await database.query<{ table_name: string; collection_id: string }>(changeStatements.dueCleanups);
     for (const { table_name, collection_id } of due) {
       this.#begin(table_name, () => this.#cleanUp(table_name, collection_id));
     }
+    return running.length === 0 && due.length === 0;
   }
 
   /** After work that was done there may be more; what was not possible is tried again at the next interval. */

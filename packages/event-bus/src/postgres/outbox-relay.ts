@@ -15,7 +15,7 @@ export interface OutboxRelayOptions {
 
 const batchSize = 1_000;
 /** Interval of the reads that find events of publishers that died before they could wake their relay. */
-const pollMs = 1_000;
+const pollMs = 5_000;
 const retryBackOff = { firstMs: 50, maxMs: 2_000, factor: 2 };
 
 const pendingStatement = prepared('relay-pending', 'select 1 from drover.outbox limit 1');
