@@ -26,14 +26,13 @@ export interface PostgresEventBusOptions {
   readonly observe: Observe<EventBusObservation>;
   /** Age at which events are removed: a named subscriber that is away for longer misses events. */
   readonly retentionMs?: number;
+  /** Interval of reads without a notification: the bound on a connection for notifications that died unnoticed. */
+  readonly pollMs?: number;
 }
 
 const sevenDaysMs = 7 * 24 * 3_600_000;
-/**
- * Interval of reads without a notification: the bound on a connection for notifications that died unnoticed. Rare, because each
- * subscription of each idle process reads; every new connection reads at once.
- */
-const pollMs = 5_000;
+/** Rare, because each subscription of each idle process reads; every new connection for notifications reads at once. */
+const defaultPollMs = 5_000;
 
 /** Event bus in PostgreSQL: a transactional outbox, one total order, NOTIFY as a hint and positions as the truth. */
 export class PostgresEventBus implements EventBus {
@@ -145,7 +144,7 @@ export class PostgresEventBus implements EventBus {
       handle,
       onGap,
       log,
-      pollMs,
+      pollMs: this.#options.pollMs ?? defaultPollMs,
     });
     this.#deliveries.add(delivery);
     if (name === undefined) this.#barrierParts.add(delivery);
