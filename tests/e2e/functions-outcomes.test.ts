@@ -163,6 +163,17 @@ describe('a function', () => {
     );
   });
 
+  it('that fails deep down has its own frames in the log, and none of the worker', async () => {
+    expect((await runtime.call('/api/deep')).status).toBe(500);
+    const frames = (): string[] =>
+      runtime.log.flatMap(({ kind, function: name, msg }) =>
+        kind === 'invocation.threw' && name === 'deep' ? msg.split('\n').filter((line) => /^\s+at /.test(line)) : [],
+      );
+    await eventually(() => expect(frames()).toHaveLength(14));
+    for (const frame of frames())
+      expect(frame).toMatch(/at (descend|async handler|handler|Object\.handler).*departed\/index\.js/);
+  });
+
   it('with bindings that are not supported runs, and fails only when it uses one', async () => {
     expect(runtime.said).toContain('elsewhere: output binding "sql');
     expect(runtime.said).toContain('has the type cosmosDB, which is not supported');

@@ -2,6 +2,7 @@ import { writeSync } from 'node:fs';
 import { composeWorker, type Worker } from './compose.js';
 import { parseWorkerConfig, secretVariables, type WorkerConfig } from './config.js';
 import { toError } from './execution/exceptions.js';
+import { extendStacks } from './execution/user-stack.js';
 import { defaultGraceMs } from './handlers/worker-terminate.js';
 import { provideCoreModule } from './loading/core-module.js';
 import { createSystemConsole } from './logs/system-log.js';
@@ -11,6 +12,7 @@ import { createSystemConsole } from './logs/system-log.js';
  * process. The app shares the process and may touch them too.
  */
 export async function runWorker(host: NodeJS.Process): Promise<void> {
+  extendStacks();
   const console = createSystemConsole(write);
   let config: WorkerConfig;
   let worker: Worker;

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { StatusResultStatus, type RpcExceptionInit, type StatusResultInit } from '@drover/function-rpc';
 import { isSystemError } from '../loading/system-errors.js';
+import { withoutWorkerFrames } from './user-stack.js';
 
 /** How many causes are included. */
 const deepestCause = 5;
@@ -61,7 +62,8 @@ function textOf(value: unknown): string {
 }
 
 function stackOf(error: Error, depth: number): string {
-  const stack = typeof error.stack === 'string' ? error.stack : `${error.name}: ${error.message}`;
+  const whole = typeof error.stack === 'string' ? error.stack : `${error.name}: ${error.message}`;
+  const stack = isSystemError(error) ? whole : withoutWorkerFrames(whole);
   if (depth === deepestCause || !(error.cause instanceof Error)) return stack;
   return `${stack}\n[cause]: ${stackOf(error.cause, depth + 1)}`;
 }

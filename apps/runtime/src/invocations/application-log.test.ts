@@ -51,6 +51,32 @@ describe('observeWithLevels', () => {
     expect(wayOf({ Function: 'Information' }, said('debug'))).toBe('not');
   });
 
+  it('logs what is of the level debug only where host.json has that level', () => {
+    const waited = (isColdStart: boolean): FunctionInvocationObservation => ({
+      kind: 'invocation.waited',
+      function: 'hello',
+      invocationId: 'i',
+      isColdStart,
+      waitedMs: 1,
+      stepsMs: { decided: 0, process: 0, connect: 0, reload: 0, load: 0, queued: 1, run: 0 },
+      trace: undefined,
+      endedAt: 0,
+      isFailed: false,
+    });
+    const ofWorker: FunctionInvocationObservation = {
+      kind: 'worker.log',
+      workerId: 'w',
+      function: undefined,
+      invocationId: undefined,
+      line: { level: 'info', category: 'Worker', text: 'x', invocationId: undefined, isUser: false },
+    };
+    for (const debug of [waited(false), ofWorker]) {
+      expect(wayOf({ default: 'Information' }, debug)).toBe('not');
+      expect(wayOf({ default: 'Debug' }, debug)).toBe('fully');
+    }
+    expect(wayOf({ default: 'Information' }, waited(true))).toBe('fully');
+  });
+
   it('leaves the lines of the platform alone', () => {
     const stray: FunctionInvocationObservation = { kind: 'invocation.stray', workerId: 'w', invocationId: 'i' };
     expect(wayOf({ default: 'None' }, stray)).toBe('as configured');

@@ -1,6 +1,7 @@
 import type { Observe } from '@drover/service-kit';
 import type { LogLevels } from '../applications/log-levels.js';
-import type { FunctionInvocationObservation } from './invocation-observations.js';
+import { levelOfWait, type FunctionInvocationObservation } from './invocation-observations.js';
+import { levelOfLine } from './worker-log.js';
 
 /** Three ways to observe the same events, which differ in what they log. */
 export interface ObserveLevels<O extends { readonly kind: string }> {
@@ -22,12 +23,16 @@ export function observeWithLevels(
 ): Observe<FunctionInvocationObservation> {
   if (!levels.isConfigured) return observe;
   // By function: a call must not build its category, and an application has few functions.
-  const calls = new Map<string, { readonly info: boolean; readonly error: boolean }>();
-  const permitsCall = (name: string, level: 'info' | 'error'): boolean => {
+  const calls = new Map<string, Readonly<Record<'debug' | 'info' | 'error', boolean>>>();
+  const permitsCall = (name: string, level: 'debug' | 'info' | 'error'): boolean => {
     const known = calls.get(name);
     if (known) return known[level];
     const category = `Function.${name}`;
-    const permits = { info: levels.permits(category, 'info'), error: levels.permits(category, 'error') };
+    const permits = {
+      debug: levels.permits(category, 'debug'),
+      info: levels.permits(category, 'info'),
+      error: levels.permits(category, 'error'),
+    };
     calls.set(name, permits);
     return permits[level];
   };
@@ -40,9 +45,11 @@ export function observeWithLevels(
         return (permitsCall(observation.function, level) ? fully : quietly)(observation);
       }
       case 'invocation.waited':
-        return (permitsCall(observation.function, 'info') ? fully : quietly)(observation);
-      case 'worker.log':
-        return (levels.permits(observation.line.category, observation.line.level) ? fully : quietly)(observation);
+        return (permitsCall(observation.function, levelOfWait(observation)) ? fully : quietly)(observation);
+      case 'worker.log': {
+        const { line } = observation;
+        return (levels.permits(line.category, levelOfLine(line)) ? fully : quietly)(observation);
+      }
       default: // lines of the platform itself
         return observe(observation);
     }

@@ -1,7 +1,7 @@
 import type { ColdStartBreakdown } from '@drover/contracts';
 import { count, seconds, type Readers, type TraceContext } from '@drover/service-kit';
 import { describeColdStart } from './cold-start.js';
-import type { WorkerLogLine } from './worker-log.js';
+import { levelOfLine, type WorkerLogLine } from './worker-log.js';
 
 export type FunctionInvocationObservation =
   | {
@@ -66,6 +66,11 @@ export type FunctionInvocationObservation =
       readonly error: unknown;
     };
 
+/** A wait for a free slot is no event for the author of the app, as it is after the loss of a worker. */
+export function levelOfWait({ isColdStart }: { readonly isColdStart: boolean }): 'info' | 'debug' {
+  return isColdStart ? 'info' : 'debug';
+}
+
 export const functionInvocationReaders: Readers<FunctionInvocationObservation> = {
   // The wording of these two lines is that of the Azure Functions host, which tools look for.
   'invocation.routed': {
@@ -97,7 +102,7 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
     say: (o) => `Function ${o.function} failed (Id=${o.invocationId}): ${o.exception}`,
   },
   'invocation.waited': {
-    level: (o) => (o.isColdStart ? 'info' : 'debug'),
+    level: levelOfWait,
     isPerCall: true,
     say: (o) =>
       `'Functions.${o.function}' (Id=${o.invocationId}) waited ${Math.round(o.waitedMs)} ms for a function worker. Milliseconds by step: ${describeColdStart(o.stepsMs)}`,
@@ -158,9 +163,7 @@ export const functionInvocationReaders: Readers<FunctionInvocationObservation> =
     say: (o) => `invocation ${o.invocationId} on ${o.workerId} outlived its timeout and was ended by the sweep`,
   },
   'worker.log': {
-    // What a worker says about itself while nothing runs is about the platform.
-    level: ({ line }) =>
-      line.level === 'info' && !line.isUser && line.invocationId === undefined ? 'debug' : line.level,
+    level: ({ line }) => levelOfLine(line),
     say: (o) => o.line.text,
   },
   'output.failed': {

@@ -32,6 +32,11 @@ export function toLogLine(log: RpcLog, functionName: string | undefined): Worker
   };
 }
 
+/** What a worker says about itself while nothing runs is about the platform. */
+export function levelOfLine({ level, isUser, invocationId }: WorkerLogLine): WorkerLogLine['level'] {
+  return level === 'info' && !isUser && invocationId === undefined ? 'debug' : level;
+}
+
 /** A stack that is longer than this is cut. */
 const longestText = 16_384;
 

@@ -48,6 +48,18 @@ app.http('fails', {
   },
 });
 
+const descend = (levels) => {
+  if (levels === 0) throw new RangeError('deep down');
+  descend(levels - 1);
+};
+
+app.http('deep', {
+  handler: async () => {
+    await sleep(1);
+    descend(12);
+  },
+});
+
 app.storageQueue('failsToo', {
   queueName: 'failing',
   connection: 'AzureWebJobsStorage',
