@@ -13,7 +13,7 @@ describe('functions that settle their Service Bus messages themselves', () => {
     emulators = await startEmulators({
       ports: { amqp: 0 },
       entities: {
-        queues: [{ name: 'by-hand' }, { name: 'counted', requiresSession: true }],
+        queues: [{ name: 'by-hand' }, { name: 'of-sdk' }, { name: 'counted', requiresSession: true }],
         topics: [],
         eventHubs: [],
         storageQueues: [],
@@ -30,6 +30,13 @@ describe('functions that settle their Service Bus messages themselves', () => {
   });
 
   const said = (text: string): number => runtime.log.filter(({ msg }) => msg.includes(text)).length;
+
+  it('get what an extension creates messages of the SDK from, and settle those', async () => {
+    await client.createSender('of-sdk').sendMessages({ body: { a: 1 }, messageId: 'm-1' });
+    await eventually(() => said('completed m-1') === 1);
+    expect(said('read m-1 with {"a":1}')).toBe(1);
+    expect(await client.createReceiver('of-sdk').peekMessages(10)).toEqual([]);
+  });
 
   it('complete, abandon, defer, dead-letter and renew them', async () => {
     const actions = ['abandon-once', 'dead-letter', 'defer', 'renew-and-complete', 'complete-twice'];

@@ -5,7 +5,7 @@ import type { ParkedTrigger } from './parked-trigger.js';
 import type { SourceWakeups } from './source-wakeups.js';
 import type { WarmNamespaces } from './amqp/warm-namespaces.js';
 import type { TriggerStore } from './store/trigger-store.js';
-import type { Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
+import type { BindingModel, Deliver, OutputTarget, TriggerListener } from './trigger-source.js';
 import type { NotificationEndpoints } from './watch/notification-endpoints.js';
 
 /** The binding types of an extension in the spelling of Azure; apps write them in any case. */
@@ -41,6 +41,7 @@ export type InputValue =
   | { readonly string: string }
   | { readonly bytes: Uint8Array }
   | { readonly json: string }
+  | { readonly modelBindingData: BindingModel }
   | undefined;
 
 /** The triggers, inputs and outputs of one service for one application. Every method throws TRIGGER_OPTIONS_INVALID. */

@@ -1,9 +1,20 @@
 import type { Lifecycle } from '@drover/service-kit';
 
+/** What an extension of a worker needs to create an object of an SDK: ModelBindingData of the protocol. */
+export interface BindingModel {
+  readonly version: string;
+  /** Names the kind of object. */
+  readonly source: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+}
+
 /** One event of a source, to be run by a function. */
 export interface Delivery {
   /** The payload: text or bytes, or several of them for a batch. */
   readonly data: string | Uint8Array | readonly string[] | readonly Uint8Array[];
+  /** Sent in place of the data, if the trigger asks for an object of an SDK; several for a batch. */
+  readonly model?: BindingModel | readonly BindingModel[];
   /** Trigger metadata by the names of the protocol; plain JSON values. */
   readonly metadata: Readonly<Record<string, unknown>>;
   /** Number of deliveries, this one included. */

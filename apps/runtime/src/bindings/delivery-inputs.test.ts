@@ -18,6 +18,27 @@ function inputs(data: Delivery['data'], options: Record<string, unknown> = {}, m
   return { data: inputData[0]?.data, metadata: { ...triggerMetadata }, bindingData: made.bindingData() };
 }
 
+describe('a delivery for an object of an SDK', () => {
+  const model = { version: '1.0', source: 'Kind', contentType: 'application/json', content: Buffer.from('{}') };
+  const trigger = {
+    name: 'item',
+    type: 'serviceBusTrigger',
+    direction: 'in',
+    dataType: undefined,
+    options: {},
+  } as const;
+  const delivery = { data: '{"id":5}', metadata: { MessageId: 'm' }, deliveryCount: 1, traceparent: undefined };
+
+  it('sends what the worker creates it from, and has the metadata and the properties of the payload', () => {
+    const one = deliveryInputs(trigger, { ...delivery, model });
+    expect(one.inputs({}).inputData).toEqual([{ name: 'item', data: { modelBindingData: model } }]);
+    expect(one.inputs({}).triggerMetadata).toMatchObject({ MessageId: { string: 'm' }, id: { string: '5' } });
+    const many = deliveryInputs(trigger, { ...delivery, data: ['1', '2'], model: [model, model] });
+    const data = { collectionModelBindingData: { modelBindingData: [model, model] } };
+    expect(many.inputs({}).inputData).toEqual([{ name: 'item', data }]);
+  });
+});
+
 describe('deliveryInputs', () => {
   const noText = Uint8Array.of(0xff, 0xfe);
 

@@ -33,7 +33,12 @@ export function deliveryInputs(trigger: Binding, delivery: Delivery): DeliveryIn
   const payload = (): BindingData => (parsed ??= payloadProperties(value));
   return {
     inputs: (capabilities) => ({
-      inputData: [{ name: trigger.name, data: toData(trigger, value, capabilities) }],
+      inputData: [
+        {
+          name: trigger.name,
+          data: delivery.model ? toModelData(delivery.model) : toData(trigger, value, capabilities),
+        },
+      ],
       triggerMetadata: toTriggerMetadata(delivery.metadata, value, payload, capabilities),
     }),
     bindingData: () => ({ ...delivery.metadata, ...payload() }),
@@ -78,6 +83,10 @@ function toData({ type, dataType }: Binding, value: Input, capabilities: WorkerC
     return 'json' in typed ? { json: JSON.stringify(value.map((bytes: Uint8Array) => toBase64(bytes))) } : typed;
   }
   return toTypedData(value, capabilities);
+}
+
+function toModelData(model: NonNullable<Delivery['model']>): TypedDataInit {
+  return 'source' in model ? { modelBindingData: model } : { collectionModelBindingData: { modelBindingData: model } };
 }
 
 function toTriggerMetadata(

@@ -84,7 +84,7 @@ export class BlobBench {
     const output = new BlobOutput({
       ...this.#io(),
       account: this.account,
-      options: { path, contentType, dataType: 'bytes' },
+      options: { path, contentType, dataType: 'bytes', isSdkBinding: false },
     });
     return output.send([{ body }], never);
   }

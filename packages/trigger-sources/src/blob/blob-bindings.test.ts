@@ -13,6 +13,7 @@ const options: BlobBindingOptions = {
   path: { container: 'box', name: 'a.txt' },
   contentType: 'text/plain',
   dataType: 'bytes',
+  isSdkBinding: false,
 };
 
 function bench() {

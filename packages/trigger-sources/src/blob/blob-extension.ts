@@ -26,6 +26,7 @@ import {
   type BlobHostOptions,
   type BlobTriggerOptions,
 } from './blob-options.js';
+import { toBlobModel } from './blob-model.js';
 import { BlobOutput } from './blob-output.js';
 import { ContentBudget } from './content-budget.js';
 import type { BlobObservation } from './observations.js';
@@ -64,6 +65,8 @@ class BlobExtension implements BindingExtension {
     const { clock, randomness } = this.#parts;
     const account = this.#account(input);
     const options = blobBindingOptions({ functionName, binding: input.options }, 'input', account.endpoint);
+    const { container, name } = options.path;
+    if (options.isSdkBinding) return { modelBindingData: toBlobModel(connectionOf(input), container, name) };
     return await readBlobInput({ account, options, budget: this.#budget, clock, randomness, signal });
   }
 
@@ -86,7 +89,17 @@ class BlobExtension implements BindingExtension {
       : hostQueues;
     const account = this.#account(trigger);
     const budget = this.#budget;
-    return new BlobListener({ ...this.#parts, functionName, account, hostQueues, ownQueues, options, deliver, budget });
+    return new BlobListener({
+      ...this.#parts,
+      functionName,
+      account,
+      hostQueues,
+      ownQueues,
+      options,
+      deliver,
+      budget,
+      connection,
+    });
   }
 
   #park(trigger: BindingRequest, options: BlobTriggerOptions): ParkedSource {

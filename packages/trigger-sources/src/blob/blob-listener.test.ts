@@ -75,7 +75,7 @@ class Bench {
     const output = new BlobOutput({
       functionName: 'make',
       account: this.blobs,
-      options: { path: { container: 'box', name }, contentType: 'text/plain', dataType: 'bytes' },
+      options: { path: { container: 'box', name }, contentType: 'text/plain', dataType: 'bytes', isSdkBinding: false },
       wakeups: this.wakeups,
       clock: this.clock,
       randomness: this.#randomness,

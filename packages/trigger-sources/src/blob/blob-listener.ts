@@ -48,6 +48,8 @@ export interface BlobListenerOptions {
   readonly deliver: Deliver;
   readonly store: TriggerStore;
   readonly budget: ContentBudget;
+  /** Name of the setting of the account, as the trigger names it. */
+  readonly connection?: string | undefined;
   /** Shared with the outputs of this process. */
   readonly wakeups: SourceWakeups;
   readonly clock: Clock;
@@ -103,7 +105,12 @@ export class BlobListener implements TriggerListener {
     });
     const shared = { ...listenerOptions, setting, container: this.#container };
     this.#scanner = new BlobScanner({ ...shared, queue: this.#queue, ownership: this.#ownership });
-    const runs = new BlobRuns({ ...shared, pattern: options.pattern, onReplaced: () => this.#scanner.wake() });
+    const runs = new BlobRuns({
+      ...shared,
+      pattern: options.pattern,
+      clientOf: options.isSdkBinding ? { connection: listenerOptions.connection } : undefined,
+      onReplaced: () => this.#scanner.wake(),
+    });
     this.#runs = new QueueListener({
       ...listenerOptions,
       account: { setting: hostQueues.setting, queue: (name) => this.#queueOf(name) },

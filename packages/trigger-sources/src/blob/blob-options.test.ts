@@ -55,6 +55,7 @@ describe('the options of a blob input or output', () => {
       path: { container: 'box', name: 'a' },
       contentType: 'application/octet-stream',
       dataType: 'bytes',
+      isSdkBinding: false,
     });
     expect(options({ path: 'box/a', dataType: 'string' }).dataType).toBe('text');
     expect(options({ path: 'box/a', dataType: 'stream' }).dataType).toBe('bytes');

@@ -8,6 +8,7 @@ import {
   type OptionRule,
   type ReadRules,
 } from '../options/option-rules.js';
+import { hasSdkBinding } from '../options/sdk-binding.js';
 import { longestHideMs } from '../queue/storage-queue.js';
 import { compileBlobPattern, parseBlobPath, type BlobPath, type BlobPattern } from './blob-path.js';
 
@@ -25,6 +26,8 @@ export interface BlobTriggerOptions {
   /** First delay of a failed version, doubled each time; 0 redelivers at once. */
   readonly retryBackOffMs: number;
   /** Keys of the binding that no component reads: probably misspelt. */
+  /** The worker creates a client of the SDK: the content is not read. */
+  readonly isSdkBinding: boolean;
   readonly unknownKeys: readonly string[];
 }
 
@@ -107,6 +110,7 @@ export function blobTriggerOptions(
     scanIntervalMs: options.scanInterval ?? 10_000,
     leaseMs: options.leaseDuration ?? 60_000,
     retryBackOffMs: options.retryBackOff ?? 0,
+    isSdkBinding: hasSdkBinding(binding),
     unknownKeys: unknownKeys.filter((key) => !commonBindingKeys.has(key.toLowerCase())),
   };
 }
@@ -116,6 +120,8 @@ export interface BlobBindingOptions {
   readonly contentType: string;
   /** How an input is delivered. As in the official host, bytes unless the function asks for a string. */
   readonly dataType: 'text' | 'bytes';
+  /** The worker creates a client of the SDK: the content is not read. */
+  readonly isSdkBinding: boolean;
 }
 
 /** Returns the options of a blob input or output. Throws TRIGGER_OPTIONS_INVALID with all problems. */
@@ -133,6 +139,7 @@ export function blobBindingOptions(
     path: path.value,
     contentType: own.contentType ?? 'application/octet-stream',
     dataType: own.dataType === 'string' ? 'text' : 'bytes',
+    isSdkBinding: hasSdkBinding(binding),
   };
 }
 

@@ -5,10 +5,11 @@ import { blobTooLarge } from '../errors.js';
 import type { Deliver, Delivery, Settlement } from '../trigger-source.js';
 import { blobFailureOf, type BlobContainer, type BlobFailure } from './blob-container.js';
 import { parseBlobMessage, type BlobMessage } from './blob-message.js';
+import { toBlobModel } from './blob-model.js';
 import { maxContentBytes, type ContentBudget } from './content-budget.js';
 import type { BlobObservation } from './observations.js';
 import type { BlobPattern } from './blob-path.js';
-import { readContent, type BlobContent } from './read-content.js';
+import { readContent, readNoContent, type BlobContent } from './read-content.js';
 
 interface BlobRunOptions {
   readonly functionName: string;
@@ -17,6 +18,8 @@ interface BlobRunOptions {
   readonly pattern: BlobPattern;
   readonly deliver: Deliver;
   readonly budget: ContentBudget;
+  /** Name of the setting of the account, for a worker that creates the client of a blob; undefined: the blob is read. */
+  readonly clientOf: { readonly connection: string | undefined } | undefined;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<BlobObservation>;
@@ -73,7 +76,10 @@ export class BlobRuns {
     if (delivery.deliveryCount > 1)
       observe({ kind: 'blob.redelivered', ...about, deliveryCount: delivery.deliveryCount });
     try {
-      return await this.#options.deliver(toBlobDelivery(message, content, captures, delivery), lost);
+      const { clientOf } = this.#options;
+      const model = clientOf && toBlobModel(clientOf.connection, message.container, message.name);
+      const found = toBlobDelivery(message, content, captures, delivery);
+      return await this.#options.deliver(model ? { ...found, model } : found, lost);
     } finally {
       content.release();
     }
@@ -92,7 +98,8 @@ export class BlobRuns {
     while (!lost.aborted) {
       try {
         const { name, etag } = message;
-        const content = await readContent({ ...this.#options, name, etag, signal: lost });
+        const request = { ...this.#options, name, etag, signal: lost };
+        const content = this.#options.clientOf ? await readNoContent(request) : await readContent(request);
         this.#episode.succeeded();
         return content;
       } catch (error) {

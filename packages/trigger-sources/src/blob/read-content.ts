@@ -42,6 +42,16 @@ export async function readContent(request: ContentRequest): Promise<BlobContent>
   }
 }
 
+/** Reads the properties of a blob alone, whatever its size. */
+export function readNoContent(request: ContentRequest): Promise<BlobContent> {
+  return withBlob(request, async (blob) => ({
+    kind: 'content',
+    blob,
+    bytes: new Uint8Array(0),
+    release: () => undefined,
+  }));
+}
+
 /** Opens a blob for `use`. Opening and reading have a time limit each; that of reading depends on the size. */
 async function withBlob<T>(
   { container, name, etag, clock, signal }: ContentRequest,

@@ -73,6 +73,7 @@ export const commonBindingKeys: ReadonlySet<string> = new Set([
   'direction',
   'connection',
   'properties',
+  'sdkbinding',
   'datatype',
   'cardinality',
 ]);

@@ -6,6 +6,7 @@ import type { BusMessageLock, MessageIo } from './bus-message-lock.js';
 import type { LossSignals } from './loss-signals.js';
 import type { ServiceBusTriggerOptions } from './service-bus-options.js';
 import { afterBusRun, type BusAction } from './settlement.js';
+import { toBusModel } from './bus-model.js';
 import { toBusBatch, toBusDelivery } from './to-bus-delivery.js';
 
 export interface BusRunIo extends MessageIo {
@@ -98,13 +99,13 @@ export class BusRun {
     const [first] = this.#locks;
     if (!first) return { kind: 'complete' };
     try {
+      const messages = this.#locks.map(({ message }) => message);
       const delivery = options.isBatch
-        ? toBusBatch(
-            this.#locks.map(({ message }) => message),
-            options.dataType,
-          )
+        ? toBusBatch(messages, options.dataType)
         : toBusDelivery(first.message, options.dataType);
-      return await deliver(delivery, lost);
+      if (!options.isSdkBinding) return await deliver(delivery, lost);
+      const model = options.isBatch ? await Promise.all(messages.map(toBusModel)) : await toBusModel(first.message);
+      return await deliver({ ...delivery, model }, lost);
     } catch (error) {
       const about = this.#locks[0]?.about(this.#locks.length);
       if (about) observe({ kind: 'service-bus.delivery-threw', ...about, error });

@@ -15,6 +15,7 @@ describe('options of a serviceBusTrigger', () => {
     expect(trigger(orders)).toEqual({
       entity: { path: 'orders', name: 'orders', subscription: undefined, isDeadLetterQueue: false },
       dataType: 'text',
+      isSdkBinding: false,
       isBatch: false,
       isSessions: false,
       autoComplete: true,

@@ -9,12 +9,15 @@ import {
   type OptionRule,
   type ReadRules,
 } from '../options/option-rules.js';
+import { hasSdkBinding } from '../options/sdk-binding.js';
 import { entityRules, queueEntity, subscriptionEntity, type BusEntity } from './bus-entity.js';
 
 /** The options of one Service Bus trigger: every value is checked and has its default. */
 export interface ServiceBusTriggerOptions {
   readonly entity: BusEntity;
   readonly dataType: 'text' | 'bytes';
+  /** The worker creates messages of the SDK. */
+  readonly isSdkBinding: boolean;
   /** Several messages per invocation. */
   readonly isBatch: boolean;
   /** Messages of a session run in order. */
@@ -183,6 +186,7 @@ export function serviceBusOptions(
   return {
     entity,
     dataType: own.dataType === 'binary' || own.dataType === 'stream' ? 'bytes' : 'text',
+    isSdkBinding: hasSdkBinding(binding),
     isBatch: own.cardinality === 'many',
     isSessions: own.isSessionsEnabled ?? false,
     autoComplete: options.autoCompleteMessages ?? true,

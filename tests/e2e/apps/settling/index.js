@@ -1,5 +1,7 @@
 const http2 = require('node:http2');
 const { app } = require('@azure/functions');
+const { ResourceFactoryResolver } = require('@azure/functions-extensions-base');
+const rhea = require('rhea');
 
 const uri = process.argv[process.argv.indexOf('--functions-uri') + 1];
 
@@ -37,6 +39,31 @@ function settle(method, ...fields) {
     call.end(Buffer.concat([frame, request]));
   });
 }
+
+/** Reads a message as `@azure/functions-extensions-servicebus` does. */
+const resolver = ResourceFactoryResolver.getInstance();
+resolver.registerResourceFactory('AzureServiceBusReceivedMessage', (model) => {
+  const read = ({ content }) => {
+    const at = content.indexOf('x-opt-lock-token');
+    const guid = (from, to) => content.subarray(from, to);
+    const parts = [guid(0, 4).reverse(), guid(4, 6).reverse(), guid(6, 8).reverse(), guid(8, 10), guid(10, 16)];
+    const { body, message_id: messageId } = rhea.message.decode(content.subarray(at + 16));
+    return { lockToken: parts.map((part) => part.toString('hex')).join('-'), body: String(body.content), messageId };
+  };
+  return Array.isArray(model) ? model.map(read) : read(model);
+});
+
+app.serviceBusQueue('settleOfSdk', {
+  queueName: 'of-sdk',
+  connection: 'ServiceBus',
+  sdkBinding: true,
+  autoCompleteMessages: false,
+  handler: async ({ lockToken, body, messageId }, context) => {
+    context.log(`read ${messageId} with ${body}`);
+    await settle('Complete', field(1, lockToken));
+    context.log(`completed ${messageId}`);
+  },
+});
 
 app.serviceBusQueue('settleByHand', {
   queueName: 'by-hand',
