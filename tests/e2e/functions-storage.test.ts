@@ -13,7 +13,9 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
   beforeAll(async () => {
     azurite = await startAzurite('all', ['--skipApiVersionCheck']); // the SDK of this test is newer
     blobs = BlobServiceClient.fromConnectionString(azurite.connectionString);
-    await Promise.all(['incoming', 'incoming-v3', 'broken', 'slow'].map((name) => blobs.createContainer(name)));
+    await Promise.all(
+      ['incoming', 'incoming-v3', 'broken', 'slow', 'events'].map((name) => blobs.createContainer(name)),
+    );
     runtime = await startRuntime({
       apps: [app('storage'), app('storage-v3')],
       env: { AzureWebJobsStorage: azurite.connectionString, Shop: azurite.connectionString, SUFFIX: 'in' },
@@ -117,9 +119,20 @@ describe('drover-runtime with an app that works on blobs and tables', () => {
     expect(await json('/api/rows/1')).toEqual([{ PartitionKey: 'fixed', RowKey: '1', Name: 'Ann' }]);
   });
 
-  it('refuses a trigger that waits for events, in one line, and runs the others', () => {
-    const lines = said('source "EventGrid" is not supported');
-    expect(lines).toHaveLength(1);
-    expect(lines[0]).toContain('subscribed');
+  it('runs a trigger with the source EventGrid by its scans and by events, and gives it what a client is made from', async () => {
+    const client = (name: string): string =>
+      `subscribed ${JSON.stringify({ Connection: 'Shop', ContainerName: 'events', BlobName: name })}`;
+    await put('events', 'scanned.png', 'x');
+    await eventually(() => expect(said(client('scanned.png'))).toHaveLength(1));
+    await put('events', 'pushed.png', 'x');
+    const eventType = 'Microsoft.Storage.BlobCreated';
+    const subject = '/blobServices/default/containers/events/blobs/pushed.png';
+    const pushed = await runtime.call('/runtime/webhooks/blobs?functionName=Host.Functions.subscribed', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'aeg-event-type': 'Notification' },
+      body: JSON.stringify([{ id: '1', eventType, subject, eventTime: new Date().toISOString(), data: {} }]),
+    });
+    expect(pushed.status).toBe(202);
+    await eventually(() => expect(said(client('pushed.png'))).toHaveLength(1));
   });
 });

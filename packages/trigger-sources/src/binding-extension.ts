@@ -107,5 +107,7 @@ export interface BindingExtensionFactory<Host, Observed extends Observation> {
   readonly types: BindingTypes;
   /** Name in the webhook address, and of the system key: `<name>_extension`. */
   readonly webhookName?: string;
+  /** Whether a trigger has an address of this webhook; undefined: all of them have. */
+  readonly isPushed?: (options: BindingRequest['options']) => boolean;
   create(parts: ExtensionParts<Host, Observed>): BindingExtension;
 }

@@ -49,6 +49,13 @@ describe('the webhooks of applications', () => {
   const bills = applicationOf('default/bills', ['onbill', 'onorder']);
   const keyOf = (name: string, key = 'eventgrid_extension'): string => keysOf(name).systemKeys[key] ?? '';
 
+  it('are found by the name that subscriptions of blobs have', async () => {
+    await serve([shop], async (url) => {
+      const answer = await post(`${url}/EventGrid?functionName=Host.Functions.OnOrder&code=${keyOf('default/shop')}`);
+      expect(await answer.json()).toMatchObject({ functionName: 'OnOrder' });
+    });
+  });
+
   it('pass the request on and write the answer', async () => {
     await serve([shop], async (url) => {
       const answer = await post(`${url}/eventgrid/?FunctionName=OnOrder&code=${keyOf('default/shop')}`);

@@ -67,11 +67,11 @@ function mayPush({ keys, requiresKeys }: HttpApplication, name: string, key: str
   return presented?.isMaster === true || presented?.isFor({ kind: 'system', name: systemKeyOf(name) }) === true;
 }
 
-/** Names of query parameters are case-insensitive, as in the official host. */
+/** Names of query parameters are case-insensitive, as in the official host. Subscriptions of blobs write `Host.Functions.name`. */
 function functionNameOf(query: string): string {
   const [, value = ''] =
     Object.entries(parseQuery(query)).find(([name]) => name.toLowerCase() === 'functionname') ?? [];
-  return value;
+  return value.replace(/^Host\.Functions\./i, '');
 }
 
 function write(exchange: Exchange, { status, headers = {}, body }: Awaited<ReturnType<Webhook['serve']>>): void {

@@ -51,9 +51,11 @@ export function webhookFunctions(
   functions: readonly { readonly name: string; readonly trigger: Binding }[],
 ): ReadonlyMap<string, ReadonlySet<string>> {
   const found = new Map<string, ReadonlySet<string>>();
-  for (const { webhookName, types } of factories) {
+  for (const { webhookName, types, isPushed = () => true } of factories) {
     const triggers = types.triggers.map((type) => type.toLowerCase());
-    const own = functions.filter(({ trigger }) => triggers.includes(trigger.type.toLowerCase()));
+    const own = functions.filter(
+      ({ trigger }) => triggers.includes(trigger.type.toLowerCase()) && isPushed(trigger.options),
+    );
     if (webhookName && own.length > 0) found.set(webhookName, new Set(own.map(({ name }) => name.toLowerCase())));
   }
   return found;

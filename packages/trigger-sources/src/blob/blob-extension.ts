@@ -6,7 +6,12 @@ import type {
   ExtensionParts,
   InputValue,
   PreparedTrigger,
+  Webhook,
+  WebhookAnswer,
+  WebhookRequest,
 } from '../binding-extension.js';
+import { answerHandshake, refuseEvents } from '../event-grid/handshake.js';
+import { readEvents } from '../event-grid/read-events.js';
 import { AzureQueueAccount } from '../queue/azure-storage-queue.js';
 import type { QueueObservation } from '../queue/observations.js';
 import type { ParkedSource } from '../parked-trigger.js';
@@ -26,7 +31,9 @@ import {
   type BlobHostOptions,
   type BlobTriggerOptions,
 } from './blob-options.js';
+import { createdBlob } from './blob-events.js';
 import { toBlobModel } from './blob-model.js';
+import type { BlobPattern } from './blob-path.js';
 import { BlobOutput } from './blob-output.js';
 import { ContentBudget } from './content-budget.js';
 import type { BlobObservation } from './observations.js';
@@ -44,9 +51,17 @@ class BlobExtension implements BindingExtension {
   /** Bounded, since the connection of an output can be built from messages. */
   readonly #accounts = new BoundedMap<string, AzureBlobAccount>({ maxWeight: 100, whenFull: 'reject' });
 
+  /** The triggers that take events, by the name of their function in lower case. */
+  readonly #pushed = new Map<string, { readonly pattern: BlobPattern; readonly address: string }>();
+
   constructor(parts: BlobParts) {
     this.#parts = parts;
   }
+
+  readonly webhook: Webhook = {
+    has: (functionName) => this.#pushed.has(functionName.toLowerCase()),
+    serve: (functionName, request) => Promise.resolve(this.#serve(functionName, request)),
+  };
 
   prepare(trigger: BindingRequest): PreparedTrigger {
     const { functionName } = trigger;
@@ -89,6 +104,9 @@ class BlobExtension implements BindingExtension {
       : hostQueues;
     const account = this.#account(trigger);
     const budget = this.#budget;
+    const { pattern, takesEvents } = options;
+    if (takesEvents)
+      this.#pushed.set(functionName.toLowerCase(), { pattern, address: account.container(pattern.container).address });
     return new BlobListener({
       ...this.#parts,
       functionName,
@@ -100,6 +118,32 @@ class BlobExtension implements BindingExtension {
       budget,
       connection,
     });
+  }
+
+  /** Scans the container at once for a blob that was written. The scan is what counts: an event may be late, repeated or forged. */
+  #serve(functionName: string, request: WebhookRequest): WebhookAnswer {
+    const { wakeups, observe } = this.#parts;
+    const trigger = this.#pushed.get(functionName.toLowerCase());
+    if (!trigger) return { status: 404 };
+    const handshake = answerHandshake(request);
+    if (handshake) return handshake;
+    const read = readEvents(request);
+    switch (read.kind) {
+      case 'validation':
+        observe({ kind: 'blob.subscribed', functionName });
+        return { status: 200, body: { validationResponse: read.code } };
+      case 'unsubscribed':
+        return { status: 202 };
+      case 'invalid':
+        return refuseEvents(read.problem);
+      case 'events': {
+        const isOurs = ({ container, name }: { readonly container: string; readonly name: string }): boolean =>
+          container === trigger.pattern.container && trigger.pattern.match(name) !== undefined;
+        const written = read.events.flatMap((event) => createdBlob(event) ?? []).filter(isOurs);
+        if (written.length > 0) wakeups.wake(trigger.address);
+        return { status: 202 };
+      }
+    }
   }
 
   #park(trigger: BindingRequest, options: BlobTriggerOptions): ParkedSource {
@@ -152,5 +196,7 @@ function connectionOf({ options: { connection } }: BindingRequest): string | und
 
 export const blobExtension: BindingExtensionFactory<BlobHost, BlobObservation | QueueObservation> = {
   types: { triggers: ['blobTrigger'], inputs: ['blob'], outputs: ['blob'], wholeOutputs: ['blob'] },
+  webhookName: 'blobs',
+  isPushed: ({ source }) => typeof source === 'string' && source.trim().toLowerCase() === 'eventgrid',
   create: (parts) => new BlobExtension(parts),
 };

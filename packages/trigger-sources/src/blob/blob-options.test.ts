@@ -31,11 +31,9 @@ describe('the options of a blobTrigger', () => {
     });
   });
 
-  it('accept the source that scans, and refuse the one that waits for events', () => {
-    expect(() => trigger({ path: 'photos/{name}', source: 'LogsAndContainerScan' })).not.toThrow();
-    expect(() => trigger({ path: 'photos/{name}', source: 'EventGrid' })).toThrow(
-      'source "EventGrid" is not supported, because no event subscription reaches this runtime. Remove it',
-    );
+  it('accept the source that scans, and the one that takes events besides', () => {
+    expect(trigger({ path: 'photos/{name}', source: 'LogsAndContainerScan' }).takesEvents).toBe(false);
+    expect(trigger({ path: 'photos/{name}', source: 'EventGrid' }).takesEvents).toBe(true);
   });
 
   it('are refused with all problems at once', () => {

@@ -28,6 +28,8 @@ export interface BlobTriggerOptions {
   /** Keys of the binding that no component reads: probably misspelt. */
   /** The worker creates a client of the SDK: the content is not read. */
   readonly isSdkBinding: boolean;
+  /** Events of the storage account may report new blobs, besides the scans. */
+  readonly takesEvents: boolean;
   readonly unknownKeys: readonly string[];
 }
 
@@ -96,10 +98,6 @@ export function blobTriggerOptions(
   const found = describe('blobTrigger', own.path, problems);
   const compiled = own.path === undefined ? undefined : compileBlobPattern(own.path);
   if (compiled && 'problem' in compiled) found.push(`its blobTrigger: path ${compiled.problem}`);
-  if (own.source === 'eventgrid')
-    found.push(
-      'its blobTrigger: source "EventGrid" is not supported, because no event subscription reaches this runtime. Remove it: the container is scanned instead, or use an eventGridTrigger',
-    );
   if (found.length > 0 || !compiled || 'problem' in compiled)
     throw triggerOptionsInvalid({ functionName, problems: found });
   const options = { ...host, ...own };
@@ -111,6 +109,7 @@ export function blobTriggerOptions(
     leaseMs: options.leaseDuration ?? 60_000,
     retryBackOffMs: options.retryBackOff ?? 0,
     isSdkBinding: hasSdkBinding(binding),
+    takesEvents: own.source === 'eventgrid',
     unknownKeys: unknownKeys.filter((key) => !commonBindingKeys.has(key.toLowerCase())),
   };
 }

@@ -36,6 +36,8 @@ export type BlobObservation =
       readonly error: unknown;
     })
   | (Place & { readonly kind: 'blob.available'; readonly afterMs: number })
+  /** A subscription of the storage account was confirmed. */
+  | { readonly kind: 'blob.subscribed'; readonly functionName: string }
   /** Created because an output writes to it. */
   | (Place & { readonly kind: 'blob.container-created' })
   | (AboutBlob & { readonly kind: 'blob.written'; readonly bytes: number });
@@ -126,6 +128,10 @@ export const blobReaders: Readers<BlobObservation> = {
   'blob.available': {
     level: 'info',
     say: (o) => `${o.functionName} can use container ${o.container} again, after ${Math.round(o.afterMs)} ms`,
+  },
+  'blob.subscribed': {
+    level: 'info',
+    say: (o) => `an event subscription of a storage account is confirmed for ${o.functionName}`,
   },
   'blob.container-created': {
     level: 'info',

@@ -12,6 +12,7 @@ import { triggerOptionsInvalid } from '../errors.js';
 import { commonBindingKeys, oneWordOf, readByRules } from '../options/option-rules.js';
 import type { OutputTarget } from '../trigger-source.js';
 import { EventGridListener, type PushOutcome } from './event-grid-listener.js';
+import { answerHandshake, refuseEvents } from './handshake.js';
 import { EventGridOutput, eventGridTopic } from './event-grid-output.js';
 import type { EventGridObservation } from './observations.js';
 import { headerOf, readEvents } from './read-events.js';
@@ -66,8 +67,8 @@ class EventGridExtension implements BindingExtension {
     const { observe } = this.#parts;
     const listener = this.#listeners.get(functionName.toLowerCase());
     if (!listener) return { status: 404 };
-    if (request.method === 'OPTIONS') return allowSender(request) ?? refuse('has no webhook-request-origin header');
-    if (request.method !== 'POST') return refuse('is no POST request');
+    const handshake = answerHandshake(request);
+    if (handshake) return handshake;
     const read = readEvents(request);
     switch (read.kind) {
       case 'validation':
@@ -77,18 +78,11 @@ class EventGridExtension implements BindingExtension {
         return { status: 202 };
       case 'invalid':
         observe({ kind: 'event-grid.invalid', functionName, problem: read.problem });
-        return refuse(read.problem);
+        return refuseEvents(read.problem);
       case 'events':
         return answerTo(await listener.push(read.events, attemptOf(request), signal));
     }
   }
-}
-
-/** The handshake of CloudEvents: names the sender that may push, at any rate. */
-function allowSender(request: WebhookRequest): WebhookAnswer | undefined {
-  const origin = headerOf(request, 'webhook-request-origin');
-  if (origin === undefined || origin === '') return undefined;
-  return { status: 200, headers: { 'webhook-allowed-origin': origin, 'webhook-allowed-rate': '*', allow: 'POST' } };
 }
 
 /** Event Grid sends again after 5xx. After 400 it does not: the event goes to its dead letters. */
@@ -107,10 +101,6 @@ function answerTo(outcome: PushOutcome): WebhookAnswer {
         body: { error: 'The function cannot run now. Send the events again.' },
       };
   }
-}
-
-function refuse(problem: string): WebhookAnswer {
-  return { status: 400, body: { error: `The request ${problem}.` } };
 }
 
 /** Event Grid counts the deliveries before this one. */

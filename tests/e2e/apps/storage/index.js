@@ -1,4 +1,5 @@
 const { app, input, output } = require('@azure/functions');
+const { ResourceFactoryResolver } = require('@azure/functions-extensions-base');
 
 // A blob is copied in a chain: trigger, output, trigger.
 app.storageBlob('copy', {
@@ -35,12 +36,16 @@ app.storageBlob('slowly', {
     context.log(`slowly ended ${String(context.triggerMetadata.name)}`);
   },
 });
-// No event subscription reaches this runtime: the function is refused, the others run.
+// The extension package of an app makes a client of this; here, what it gets is logged.
+ResourceFactoryResolver.getInstance().registerResourceFactory('AzureStorageBlobs', ({ content }) =>
+  JSON.parse(content.toString()),
+);
 app.storageBlob('subscribed', {
   path: 'events/{name}',
   connection: 'Shop',
   source: 'EventGrid',
-  handler: () => undefined,
+  sdkBinding: true,
+  handler: (client, context) => context.log(`subscribed ${JSON.stringify(client)}`),
 });
 
 const photo = input.storageBlob({ path: 'copies/{name}', connection: 'Shop' });
