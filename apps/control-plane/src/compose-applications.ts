@@ -26,7 +26,7 @@ export interface DeploymentParts {
   readonly database: Database;
   readonly bus: EventBus;
   readonly connection: RuntimeConnection;
-  readonly routeGuard: Pick<RouteGuard, 'admitFunctions'>;
+  readonly routeGuard: Pick<RouteGuard, 'admitFunctions' | 'sharedRoutes'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<ControlPlaneObservation>;
@@ -66,6 +66,7 @@ export function composeApplications(
     seal,
     indexer: new FunctionIndexer({ connection, clock: io.clock }),
     folderLimits: { files: limits.files, bytes: limits.unpackedBytes },
+    sharedRoutes: (address, functions) => routeGuard.sharedRoutes(address, functions),
     observe: io.observe,
   });
   const folders = new FolderDeployments({

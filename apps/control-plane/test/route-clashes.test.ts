@@ -117,6 +117,37 @@ describe('a path of a function', () => {
   });
 });
 
+describe('a route of an application', () => {
+  it('cannot become that of another one of the tenant; the message has both names, and the version that runs goes on', async () => {
+    const running = await deploy('shop', ['hello']);
+    await deploy('other', ['orders']);
+    await expect(deploy('other', ['orders', 'Hello'])).rejects.toMatchObject({
+      ...applicationRefused,
+      message: expect.stringMatching(
+        /"other" was not changed.*"Hello" has the route "api\/Hello", but the function "hello" of the application "shop"/,
+      ),
+    });
+    expect((await apps().listApplications()).applications).toMatchObject([
+      { name: 'other', versions: [{}] },
+      { name: 'shop', traffic: { [running]: 100 } },
+    ]);
+    await apps().deleteApplication({ params: { app: 'shop' } });
+    await deploy('other', ['orders', 'Hello']);
+    expect(await clashes()).toEqual([]);
+  });
+
+  it('that it has already stays its own, and is told of', async () => {
+    const before = await deploy('shop', ['hello']);
+    await deploy('shop', ['bye']);
+    await deploy('other', ['hello']);
+    await apps().rollBackApplication({ params: { app: 'shop' }, body: { version: before } });
+    expect(await clashes()).toMatchObject([
+      { path: '/api/hello', application: 'other', otherApplication: 'shop', otherFunction: 'hello' },
+    ]);
+    await deploy('shop', ['hello', 'more']);
+  });
+});
+
 describe('a path of a collection', () => {
   it('cannot become that of a function, and the version that runs goes on', async () => {
     const running = await deploy('shop', ['hello']);

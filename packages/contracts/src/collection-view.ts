@@ -86,7 +86,7 @@ export const CollectionPlan = Type.Object(
 );
 export type CollectionPlan = Static<typeof CollectionPlan>;
 
-/** A path that both a collection and a function of one tenant have. */
+/** A path that a function of a tenant has, and a collection or a function of another application, too. */
 export const RouteClash = Type.Object(
   {
     path: Type.String({ description: 'The path, with everything below it: `/api/orders`' }),
@@ -96,6 +96,12 @@ export const RouteClash = Type.Object(
     application: Type.String(),
     function: Type.String(),
     route: Type.String({ description: 'Route of the function, with the prefix of its application' }),
+    otherApplication: Type.Optional(
+      Type.String({
+        description: 'Present if a function of this application has the same route, and not a collection',
+      }),
+    ),
+    otherFunction: Type.Optional(Type.String()),
   },
   { $id: 'RouteClash' },
 );

@@ -14,6 +14,14 @@ describe('checkRoutes', () => {
     expect(findings[1]?.found).toContain('the records API');
   });
 
+  it('warns of a route that two applications have', () => {
+    const clash = { path: '/api/hello', application: 'shop', function: 'hello', route: 'api/hello' };
+    const [finding] = checkRoutes([{ ...clash, otherApplication: 'other', otherFunction: 'greet' }]);
+    expect(finding?.verdict).toBe('warning');
+    for (const part of ['/api/hello', '"shop"', '"hello"', '"other"', '"greet"'])
+      expect(finding?.found).toContain(part);
+  });
+
   it('is content without any', () => {
     expect(checkRoutes([])).toMatchObject([{ verdict: 'good' }]);
   });

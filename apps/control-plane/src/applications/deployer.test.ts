@@ -25,6 +25,7 @@ async function trial(use: (made: Trial) => Promise<void>): Promise<void> {
       seal: new SettingsSeal(undefined, seededRandomness(1)),
       indexer: { index: async () => ({ kind: 'indexed', index: found, warnings: [] }) },
       folderLimits: { files: 10, bytes: 1_000 },
+      sharedRoutes: () => Promise.resolve([]),
       observe: () => undefined,
     });
     await use({

@@ -10,7 +10,14 @@ import {
   type PayloadStore,
   type SettingsSeal,
 } from '@drover/application-catalog';
-import { hiddenValue, type RollbackPolicy, type ScaleSettings, type StoredFunctionIndex } from '@drover/contracts';
+import {
+  hiddenValue,
+  type IndexedFunction,
+  type RollbackPolicy,
+  type RouteClash,
+  type ScaleSettings,
+  type StoredFunctionIndex,
+} from '@drover/contracts';
 import type { Observe } from '@drover/service-kit';
 import { requestInvalid } from '../errors.js';
 import { applicationFolderUnusable, applicationRefused, uploadsOff } from './errors.js';
@@ -27,6 +34,8 @@ export interface DeployerOptions {
   readonly seal: SettingsSeal;
   readonly indexer: Pick<FunctionIndexer, 'index'>;
   readonly folderLimits: { readonly files: number; readonly bytes: number };
+  /** Finds routes that functions of other applications have, too. */
+  readonly sharedRoutes: (address: ApplicationAddress, functions: readonly IndexedFunction[]) => Promise<RouteClash[]>;
   readonly observe: Observe<DeploymentObservation>;
 }
 
@@ -64,6 +73,8 @@ interface ResolvedSource {
  */
 export class Deployer {
   readonly #options: DeployerOptions;
+  /** Bounded by the functions of folders that this process was started with. */
+  readonly #warned = new Set<string>();
 
   constructor(options: DeployerOptions) {
     this.#options = options;
@@ -91,7 +102,20 @@ export class Deployer {
       trafficPercent: application.traffic[version.codeVersion] ?? 0,
       functions: index.functions.length,
     });
+    if (request.isLenient) await this.#warnOfSharedRoutes(request, index);
     return { application, version, isIndexed: stored === undefined };
+  }
+
+  /** Once for each: a folder is deployed again whenever a file is saved. */
+  async #warnOfSharedRoutes(address: ApplicationAddress, { functions }: StoredFunctionIndex): Promise<void> {
+    const { sharedRoutes, observe } = this.#options;
+    const { applicationId } = address;
+    for (const { function: name, route, otherApplication, otherFunction } of await sharedRoutes(address, functions)) {
+      const warning = `the functions "${name}" and "${otherFunction}" of the application "${otherApplication}" both have the route "${route}", and only one of them answers there. Change one of the routes.`;
+      if (this.#warned.has(`${applicationId}: ${warning}`)) continue;
+      this.#warned.add(`${applicationId}: ${warning}`);
+      observe({ kind: 'application.deploy-warning', applicationId, warning });
+    }
   }
 
   async #resolve(request: DeploymentRequest, settings: Readonly<Record<string, string>>): Promise<ResolvedSource> {

@@ -29,12 +29,17 @@ export const applicationRouteTaken = defineError<{ applicationId: string; clashe
     message: (d) =>
       `The application "${d.applicationId}" was not changed. ${listed(
         d.clashes,
-        ({ collection, path, function: name, route }) => {
-          const owner = collection === undefined ? 'the records API' : `the collection "${collection}"`;
+        ({ collection, path, function: name, route, otherApplication, otherFunction }) => {
+          const owner =
+            otherApplication !== undefined
+              ? `the function "${otherFunction}" of the application "${otherApplication}"`
+              : collection === undefined
+                ? 'the records API'
+                : `the collection "${collection}"`;
           return `Its function "${name}" has the route "${route}", but ${owner} serves ${path}.`;
         },
-      )} Change the route, or rename or delete the collection first.`,
-    help: 'A function has a route below the path of a collection of the same tenant, such as `/api/orders`, or below `/api/operations`, `/api/_search` or `/api/openapi.json`, which belong to the records API as soon as there is a collection. Nothing was changed; the version that runs goes on. Change the route, or rename or delete the collection first.',
+      )} Change the route, or free the path first.`,
+    help: 'A function has a route below the path of a collection of the same tenant, such as `/api/orders`, or below `/api/operations`, `/api/_search` or `/api/openapi.json`, which belong to the records API as soon as there is a collection. Or a function of another application of the tenant has the same route for the same method. Nothing was changed; the version that runs goes on. Change the route, rename or delete the collection, or remove the route from the other application first.',
   },
 );
 

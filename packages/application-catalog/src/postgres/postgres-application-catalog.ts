@@ -49,7 +49,12 @@ export interface PostgresApplicationCatalogOptions {
 export type AdmitFunctions = (
   tx: Transaction,
   address: ApplicationAddress,
-  functions: { readonly served: readonly IndexedFunction[]; readonly added: readonly IndexedFunction[] },
+  functions: {
+    readonly served: readonly IndexedFunction[];
+    readonly added: readonly IndexedFunction[];
+    /** They are of a folder that a developer edits, which is served as far as it can be. */
+    readonly isWatched: boolean;
+  },
 ) => Promise<void>;
 
 /** Changes of the traffic that are kept per application: for roll backs and for people. */
@@ -101,7 +106,8 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     return database.transaction(async (tx) => {
       const { application, planned } = await this.#lock(tx, deployment);
       if (application?.isDeleting) throw applicationDeleting({ applicationId });
-      await this.#admit(tx, deployment, application, index.functions);
+      const isWatched = source.kind === 'folder' && source.isWatched;
+      await this.#admit(tx, deployment, application, { added: index.functions, isWatched });
       const version = { codeVersion, source, metadataVersion: index.metadataVersion };
       const plan = planDeployment(planned, version, { trafficPercent, maxVersions });
       const scaling = deployment.scaling ?? application?.scaling ?? {};
@@ -117,7 +123,8 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     return this.#change(address, async (locked) => {
       const plan = planTraffic(locked.planned, traffic);
       const { tx, application } = locked;
-      await this.#admit(tx, address, application, servedFunctions({ ...application, traffic: plan.traffic }));
+      const added = servedFunctions({ ...application, traffic: plan.traffic });
+      await this.#admit(tx, address, application, { added, isWatched: false });
       await this.#apply(locked, plan, { kind: 'traffic', reason });
     });
   }
@@ -214,10 +221,10 @@ export class PostgresApplicationCatalog implements ApplicationCatalog {
     tx: Transaction,
     address: ApplicationAddress,
     application: CatalogApplication | undefined,
-    added: readonly IndexedFunction[],
+    functions: { readonly added: readonly IndexedFunction[]; readonly isWatched: boolean },
   ): Promise<void> {
     const served = application ? servedFunctions(application) : [];
-    await this.#options.admitFunctions?.(tx, address, { served, added });
+    await this.#options.admitFunctions?.(tx, address, { served, ...functions });
   }
 
   async #reread(tx: Transaction, address: ApplicationAddress): Promise<CatalogApplication> {
