@@ -65,6 +65,7 @@ describe('DatabaseProbe', () => {
     fault = { isFrozen: true };
     await clock.advance(1_500);
     await probe.stop();
+    expect(clock.pending).toBe(0);
   });
 
   it('reports a full disk within five seconds, and the end of it within one', async () => {
