@@ -6,6 +6,7 @@ import { applicationRoutes, createClient, type Client } from '@drover/contracts'
 import { hashFolder } from '@drover/service-kit';
 import { eventually, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
+import { FunctionsClient, times } from '../support/executions.js';
 import { answerOf, Load } from '../support/functions.js';
 import { processesOf, readyLine, startUp, withDataDirectory, type ReadyLine } from '../support/platform.js';
 
@@ -161,6 +162,48 @@ describe('a deployment over the API', () => {
       expect(await running).toMatchObject({ status: 200, text: 'done' });
       await eventually(async () => expect((await client.listApplications()).applications).toEqual([]));
       await eventually(async () => (await ask('hello')).status === 404);
+    }));
+
+  it('ends no queued calls of a function that the next version lacks, or whose application is removed', () =>
+    withDataDirectory(async (directory, started) => {
+      const ready = await readyLine(started(startUp(directory, { args: ['--json'] })));
+      const client = await deploymentsOf(ready);
+      const api = await FunctionsClient.of(ready);
+      const params = { app: 'shop' };
+      const both = { ...good, ...functionOf('orders', "module.exports = async () => ({ body: 'done' });") };
+      const names = async (): Promise<string[]> => (await api.functions()).map(({ name }) => name);
+      const queue = async (verb: string): Promise<void> => {
+        const { status } = await api.request('POST', `/v1/functions/orders/queue:${verb}`);
+        expect(status).toBe(200);
+      };
+      const statuses = async (ids: readonly string[]): Promise<string[]> => {
+        const found = await Promise.all(ids.map((id) => api.execution(id)));
+        return [...new Set(found.map(({ status }) => status))];
+      };
+      const succeed = async (ids: readonly string[]): Promise<void> => {
+        await eventually(async () => expect(await names()).toContain('orders'));
+        await queue('resume');
+        await eventually(async () => expect(await statuses(ids)).toEqual(['success']));
+      };
+      await deploy(client, both);
+      await eventually(async () => expect(await names()).toContain('orders'));
+
+      await queue('pause');
+      const first = await api.acceptedBatch('orders', times(20, { input: 1 }));
+      await deploy(client, good);
+      await eventually(async () => expect(await names()).toEqual(['hello']));
+      expect(await statuses(first)).toEqual(['queued']);
+      await client.rollBackApplication({ params, body: {} });
+      await succeed(first);
+
+      await queue('pause');
+      const second = await api.acceptedBatch('orders', times(20, { input: 1 }));
+      await client.deleteApplication({ params });
+      await eventually(async () => expect((await client.listApplications()).applications).toEqual([]));
+      await eventually(async () => expect(await names()).toEqual([]));
+      expect(await statuses(second)).toEqual(['queued']);
+      await deploy(client, both);
+      await succeed(second);
     }));
 
   it('of a watched folder follows its files; a broken save is named, and the version before goes on', () =>
