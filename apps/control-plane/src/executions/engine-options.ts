@@ -20,8 +20,8 @@ export interface EngineOptions {
   readonly beforeUnknown?: () => Promise<boolean>;
   readonly dispatchers: Readonly<Record<ExecutionMode, Dispatcher>>;
   readonly store: ExecutionStore;
-  /** Takes executions whose function is gone and may return. */
-  readonly orphans: Pick<OrphanedExecutions, 'add'>;
+  /** Keeps executions whose function is gone and may return. */
+  readonly orphans: Pick<OrphanedExecutions, 'add' | 'takeOf'>;
   /** Whether this replica owns a partition at this very moment. Absent: it owns all. */
   readonly isOwner?: (partition: number) => boolean;
   readonly limits: AdmissionLimits & { readonly maxKeys: number; readonly maxInFlight: number };

@@ -103,7 +103,10 @@ export class InvocationEngine implements Lifecycle {
     const known = this.findQueue(definition.tenantId, definition.name);
     if (known?.generation === definition.generation) return known;
     if (known) this.#replace(known, definition);
-    return this.queues.open(definition);
+    const queue = this.queues.open(definition);
+    // Before the first call that comes after them: an idempotency key may stand for one of them.
+    for (const orphan of this.#options.orphans.takeOf(definition)) this.adopt(orphan, queue);
+    return queue;
   }
 
   /** Calls a function and answers once, within `budgetMs`. The caller must call the returned function when it stops waiting. */

@@ -1,4 +1,7 @@
+import type { FunctionDefinition } from '@drover/dispatchers';
 import type { UnfinishedExecution } from '@drover/execution-store';
+
+type OrphanScope = Pick<FunctionDefinition, 'tenantId' | 'name' | 'generation'>;
 
 /**
  * Durable executions of this replica whose function is unknown at the moment: its application is starting, was removed, or has a version
@@ -42,6 +45,17 @@ export class OrphanedExecutions {
     for (const group of groups.values())
       group.sort(({ accepted: one }, { accepted: other }) => (one.executionId < other.executionId ? -1 : 1));
     return [...groups.values()];
+  }
+
+  /** Removes and returns those of one generation of a function, in the order of acceptance. */
+  takeOf({ tenantId, name, generation }: OrphanScope): readonly UnfinishedExecution[] {
+    if (this.#orphans.size === 0) return [];
+    const group = this.byFunction().find(
+      ([{ accepted }]) => accepted.tenantId === tenantId && accepted.functionName === name,
+    );
+    const taken = group?.filter(({ accepted }) => accepted.generation === generation) ?? [];
+    for (const { accepted } of taken) this.#orphans.delete(accepted.executionId);
+    return taken;
   }
 
   delete(executionId: string): void {

@@ -127,6 +127,19 @@ describe('a partition', () => {
     expect([trial.engine.live.size, trial.orphans.size]).toEqual([0, 0]);
   });
 
+  it('lets the key of an execution that waits for its function stand for it as soon as the function is back', async () => {
+    const { trial } = await busy();
+    const discovered = { application: 'shop', trigger: 'queueTrigger' };
+    const queue = await trial.register('g', { mode: 'APP', requestedMode: 'APP', discovered });
+    await trial.enqueue(queue);
+    const waiting = await trial.enqueue(queue, { idempotencyKey: 'k' });
+    trial.remove(queue);
+    expect(trial.orphans.size).toBe(1);
+    const back = trial.engine.queueFor(queue.definition);
+    expect(await trial.enqueue(back, { idempotencyKey: 'k' })).toBe(waiting);
+    expect(trial.orphans.size).toBe(0);
+  });
+
   it('makes dead letters of executions whose function does not return within their lifetime', async () => {
     const { trial, partitions, queue, catalog } = await busy();
     partitions.lost([queue.partition]);

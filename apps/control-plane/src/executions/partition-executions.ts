@@ -146,8 +146,9 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
     const { engine, orphans, clock, lifetimeMs } = this.#options;
     const { functionName, generation, executionId, acceptedAt, runAt = acceptedAt } = orphan.accepted;
     if (definition?.generation === generation) {
+      const queue = engine.queueFor(definition); // adopts them when it opens the queue
       orphans.delete(executionId);
-      engine.adopt(orphan, engine.queueFor(definition));
+      engine.adopt(orphan, queue);
     } else if (definition && !definition.discovered) {
       const message = `Function ${functionName} was removed.`;
       await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
