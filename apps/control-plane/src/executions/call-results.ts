@@ -1,6 +1,12 @@
-import type { AcceptedCall, CodedError, ExecutionState, FinalExecutionState } from '@drover/contracts';
+import {
+  isCodedError,
+  type AcceptedCall,
+  type CodedError,
+  type ExecutionState,
+  type FinalExecutionState,
+} from '@drover/contracts';
 import type { ExecutionOutcome } from '@drover/execution-store';
-import { resultEvicted } from './errors.js';
+import { notKept, resultEvicted } from './errors.js';
 
 /** The answer to a caller that waits for the end of an execution. Each wait gets one. */
 export type CallAnswer =
@@ -35,4 +41,14 @@ export function toEnqueueResult(answer: CallAnswer): EnqueueResult {
     case 'refused':
       return answer;
   }
+}
+
+/** The answer for an execution that has just become durable. */
+export function toAccepted({ accepted }: { readonly accepted: AcceptedCall }): EnqueueResult {
+  return { executionId: accepted.executionId, status: 'queued' };
+}
+
+/** The refusal of a call that the store could not write. */
+export function refusalFor(error: unknown): { readonly refusal: CallRefusal } {
+  return { refusal: { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 } };
 }

@@ -1,31 +1,31 @@
-import { bytesOf, type AcceptedCall, type ExecutionError, isCodedError, type TenantId } from '@drover/contracts';
+import { bytesOf, type AcceptedCall, type ExecutionError, type TenantId } from '@drover/contracts';
 import type { AttemptResult, FunctionDefinition } from '@drover/dispatchers';
 import type { ExecutionOutcome, UnfinishedExecution } from '@drover/execution-store';
 import type { Lifecycle } from '@drover/service-kit';
-import { toEnqueueResult, type CallAnswer, type CallRefusal, type EnqueueResult } from './call-results.js';
+import {
+  refusalFor,
+  toAccepted,
+  toEnqueueResult,
+  type CallAnswer,
+  type CallRefusal,
+  type EnqueueResult,
+} from './call-results.js';
+import { CallerWaits, refuseUnconfirmed } from './caller-waits.js';
 import { DurableWriter, doneInTime } from './durable-writer.js';
 import type { EngineOptions, NewCall } from './engine-options.js';
-import { notKept, notKeptYet, ownerMoving } from './errors.js';
+import { notKeptYet, ownerMoving } from './errors.js';
+import { cancelledOnRequest, functionGone, withdrawnLate } from './end-reasons.js';
 import { ExecutionIds } from './execution-ids.js';
 import { ExecutionRunner } from './execution-runner.js';
 import { SyncCallMetrics } from './function-metrics.js';
 import { FunctionQueues, type FunctionQueue } from './function-queue.js';
 import { KeyedCalls } from './keyed-calls.js';
-import { isAhead, LiveExecution, type ExecutionWaiter } from './live-execution.js';
+import { isAhead, LiveExecution } from './live-execution.js';
 import { LiveExecutions } from './live-executions.js';
 import { RecentCalls, toRecentCall } from './recent-calls.js';
 import { Sweeper } from './sweeper.js';
 
 const recentLimits = { answered: 1_000, others: 10_000, ttlMs: 30_000 };
-export const cancelledOnRequest = { code: 'EXECUTION_CANCELLED', message: 'The execution was cancelled on request.' };
-const callerLeft = {
-  code: 'CALLER_LEFT',
-  message: 'The caller closed its connection before the function had answered.',
-};
-const withdrawnLate = {
-  code: notKeptYet.code,
-  message: 'The database confirmed the call after its caller had been told that it was not accepted.',
-};
 
 /**
  * Accepts calls of the functions that this replica owns, runs them and reports their ends. Every decision is synchronous: between the
@@ -43,6 +43,7 @@ export class InvocationEngine implements Lifecycle {
   readonly #options: EngineOptions;
   readonly #ids: ExecutionIds;
   readonly #durableWriter: DurableWriter;
+  readonly #waits: CallerWaits;
 
   constructor(options: EngineOptions) {
     this.#options = options;
@@ -67,6 +68,7 @@ export class InvocationEngine implements Lifecycle {
       onStored: (executions) => this.#stored(executions),
       onFailed: (executions, error) => this.#notStored(executions, error),
     });
+    this.#waits = new CallerWaits({ runner: this.runner, sync: this.sync, clock: options.clock });
     this.sweeper = new Sweeper({ ...options, engine: this });
     options.catalog.onChange((tenantId, name, now) => this.#changed(tenantId, name, now));
   }
@@ -112,7 +114,7 @@ export class InvocationEngine implements Lifecycle {
   /** Calls a function and answers once, within `budgetMs`. The caller must call the returned function when it stops waiting. */
   invoke(queue: FunctionQueue, call: NewCall, budgetMs: number, answer: (answer: CallAnswer) => void): () => void {
     const known = this.keyed.find(queue, call);
-    if (known?.kind === 'live') return this.#wait(known.live, budgetMs, answer);
+    if (known?.kind === 'live') return this.#waits.begin(known.live, budgetMs, answer);
     if (known?.kind === 'ended') {
       void this.keyed.recall(queue, call, known.executionId).then(answer);
       return nothing;
@@ -125,12 +127,12 @@ export class InvocationEngine implements Lifecycle {
     }
     const execution = this.#admit(queue, call, 'sync');
     this.sync.admitted += 1;
-    const leave = this.#wait(execution, budgetMs, answer);
+    const leave = this.#waits.begin(execution, budgetMs, answer);
     if (!execution.isDurable) this.runner.enqueue(execution);
     else
       this.#durableWriter.write(queue.partition, [execution]).then(
         (isStored) => {
-          if (!isStored && leave()) answer({ kind: 'refused', refusal: this.#unconfirmed(execution) });
+          if (!isStored && leave()) answer({ kind: 'refused', refusal: refuseUnconfirmed(execution) });
         },
         () => undefined, // the drop has answered the caller
       );
@@ -147,7 +149,7 @@ export class InvocationEngine implements Lifecycle {
     const { live } = admission;
     return this.#durableWriter
       .write(queue.partition, [live])
-      .then((isStored) => (isStored ? toAccepted(live) : { refusal: this.#unconfirmed(live) }));
+      .then((isStored) => (isStored ? toAccepted(live) : { refusal: refuseUnconfirmed(live) }));
   }
 
   /** The same for many calls. Resolves in their order; rejects, and accepts no new one, when they cannot be stored. */
@@ -187,13 +189,7 @@ export class InvocationEngine implements Lifecycle {
     if (!live.pendingWrite) return { executionId: live.accepted.executionId, status: live.status };
     live.unrefusedCallers += 1;
     if (await doneInTime(this.#options.clock, live.pendingWrite)) return toAccepted(live);
-    return { refusal: this.#unconfirmed(live) };
-  }
-
-  /** Counts a caller that is told that the execution is not accepted, because the store has not confirmed it in time. */
-  #unconfirmed(execution: LiveExecution): CallRefusal {
-    execution.unrefusedCallers -= 1;
-    return { error: notKeptYet({}), retryAfterSeconds: 1 };
+    return { refusal: refuseUnconfirmed(live) };
   }
 
   async #recallInTime(queue: FunctionQueue, call: NewCall, executionId: string): Promise<EnqueueResult> {
@@ -336,45 +332,6 @@ export class InvocationEngine implements Lifecycle {
     execution.answer({ kind: 'refused', refusal });
   }
 
-  #wait(execution: LiveExecution, budgetMs: number, answer: (answer: CallAnswer) => void): () => boolean {
-    const waiter: ExecutionWaiter = { answer, cancelTimer: nothing };
-    (execution.waiters ??= []).push(waiter);
-    if (execution.pendingWrite) execution.unrefusedCallers += 1;
-    if (!execution.isDurable) execution.awaitedUntilMs = this.#options.clock.monotonicMs() + budgetMs;
-    waiter.cancelTimer = this.#options.clock.after(budgetMs, () => {
-      const { status } = execution;
-      if (!this.#leave(execution, waiter)) return;
-      this.sync.timedOut += 1;
-      const { executionId } = execution.accepted;
-      if (execution.pendingWrite) answer({ kind: 'refused', refusal: this.#unconfirmed(execution) });
-      else answer({ kind: 'overdue', executionId, state: status === 'running' ? 'running' : 'queued' });
-    });
-    return () => {
-      if (!this.#leave(execution, waiter)) return false;
-      // Its answer has no receiver. Closing the connection frees the slot, and lets the endpoint stop, too.
-      if (!execution.isWanted && execution.attempt?.definition.mode === 'POOL')
-        this.runner.end(execution, 'cancelled', callerLeft, 'cancelled');
-      return true;
-    };
-  }
-
-  /** Ends one wait. Returns false when it has ended before. An execution that waits and that no caller wants any more ends, too. */
-  #leave(execution: LiveExecution, waiter: ExecutionWaiter): boolean {
-    const at = execution.waiters?.indexOf(waiter) ?? -1;
-    if (at < 0) return false;
-    waiter.cancelTimer();
-    execution.waiters?.splice(at, 1);
-    if (!execution.isWanted && execution.attempt) this.runner.limit(execution.attempt);
-    if (!execution.isWanted && execution.isWaiting) {
-      const error = {
-        code: 'QUEUE_TIMEOUT',
-        message: 'No caller waited for the execution any more before it started.',
-      };
-      this.runner.end(execution, 'timeout', error, 'timeout');
-    }
-    return true;
-  }
-
   #ended(execution: LiveExecution, outcome: ExecutionOutcome): void {
     const { clock, onResult } = this.#options;
     const { accepted, queue } = execution;
@@ -421,8 +378,7 @@ export class InvocationEngine implements Lifecycle {
   }
 
   #endRemoved(execution: LiveExecution): void {
-    const error = { code: 'FUNCTION_REMOVED', message: `Function ${execution.queue.name} was removed.` };
-    this.runner.end(execution, 'error', error, 'cancelled');
+    this.runner.end(execution, 'error', functionGone(execution.queue.name), 'cancelled');
   }
 }
 
@@ -432,12 +388,3 @@ function nothing(): void {}
 type Admission =
   | { readonly kind: 'new' | 'live'; readonly live: LiveExecution }
   | { readonly kind: 'answered'; readonly result: Promise<EnqueueResult> };
-
-/** The answer for an execution that has just become durable. */
-function toAccepted({ accepted: { executionId } }: LiveExecution): EnqueueResult {
-  return { executionId, status: 'queued' };
-}
-
-function refusalFor(error: unknown): { readonly refusal: CallRefusal } {
-  return { refusal: { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 } };
-}

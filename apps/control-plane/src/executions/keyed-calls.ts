@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isCodedError, type Payload } from '@drover/contracts';
+import type { Payload } from '@drover/contracts';
 import type { ExecutionOutcome, ExecutionStore } from '@drover/execution-store';
 import type { Clock } from '@drover/service-kit';
-import type { CallAnswer, CallRefusal } from './call-results.js';
+import { refusalFor, type CallAnswer, type CallRefusal } from './call-results.js';
 import type { NewCall } from './engine-options.js';
-import { keyReused, keyTaken, notKept, tooManyKeys } from './errors.js';
+import { keyReused, keyTaken, tooManyKeys } from './errors.js';
 import type { FunctionQueue } from './function-queue.js';
 import { IdempotencyIndex } from './idempotency-index.js';
 import type { LiveExecution } from './live-execution.js';
@@ -61,8 +61,7 @@ export class KeyedCalls {
       if (!isSameInput(found.accepted.payload, payload)) return { kind: 'refused', refusal: reused(executionId) };
       return { kind: 'ended', ...found };
     } catch (error) {
-      const refusal = { error: isCodedError(error) ? error : notKept({}, error), retryAfterSeconds: 1 };
-      return { kind: 'refused', refusal };
+      return { kind: 'refused', ...refusalFor(error) };
     }
   }
 

@@ -4,6 +4,7 @@ import type { FunctionDefinition } from '@drover/dispatchers';
 import { type OwnershipListener, partitionOf, partitionOfExecution } from '@drover/ownership';
 import type { Clock, Lifecycle, Observe } from '@drover/service-kit';
 import type { FunctionCatalog } from '../functions/function-catalog.js';
+import { functionGone } from './end-reasons.js';
 import type { EngineOptions } from './engine-options.js';
 import type { InvocationEngine } from './engine.js';
 import type { LiveExecution } from './live-execution.js';
@@ -150,8 +151,7 @@ export class PartitionExecutions implements OwnershipListener, Lifecycle {
       orphans.delete(executionId);
       engine.adopt(orphan, queue);
     } else if (definition && !definition.discovered) {
-      const message = `Function ${functionName} was removed.`;
-      await this.end(orphan, 'error', { code: 'FUNCTION_REMOVED', message });
+      await this.end(orphan, 'error', functionGone(functionName));
     } else if (runAt + lifetimeMs <= clock.now()) {
       const message = `Function ${functionName} did not return within ${lifetimeMs} ms after the call was accepted.`;
       await this.end(orphan, 'error', { code: 'EXECUTION_EXPIRED', message });

@@ -1,7 +1,8 @@
 import type { AcceptedCall, TenantId } from '@drover/contracts';
 import type { ExecutionFilter, ExecutionStore } from '@drover/execution-store';
 import type { NewCall } from '../engine-options.js';
-import { cancelledOnRequest, type InvocationEngine } from '../engine.js';
+import { cancelledOnRequest } from '../end-reasons.js';
+import type { InvocationEngine } from '../engine.js';
 import { executionEnded, executionNotFound, functionUnknown, notReplayable } from '../errors.js';
 import type { EnqueueResult } from '../call-results.js';
 import type { PartitionExecutions } from '../partition-executions.js';
