@@ -10,7 +10,7 @@ export function picklistCommands(host: NodeJS.Process): readonly Command[] {
       summary: 'List the picklists of your tenant.',
       options: clientOptions,
       notes: clientNotes,
-      run: async (flags) => (await load()).listPicklists(flags, host),
+      run: async (flags) => (await load()).printPicklists(flags, host),
     }),
     defineCommand('picklists show', {
       summary: 'Print a picklist as YAML, ready to be edited and applied with "drover collections apply".',

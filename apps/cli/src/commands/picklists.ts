@@ -24,7 +24,7 @@ const followPollMs = 500;
 /** Ten minutes. */
 const mostPolls = 1_200;
 
-export async function listPicklists(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
+export async function printPicklists(flags: ClientFlags, host: NodeJS.Process): Promise<void> {
   const { picklists } = await (await connect(picklistRoutes, flags, host)).listPicklists();
   if (flags.json) return printJson(host, picklists);
   const lines = columns(
