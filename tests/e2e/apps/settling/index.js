@@ -45,10 +45,10 @@ const resolver = ResourceFactoryResolver.getInstance();
 resolver.registerResourceFactory('AzureServiceBusReceivedMessage', (model) => {
   const read = ({ content }) => {
     const at = content.indexOf('x-opt-lock-token');
-    const guid = (from, to) => content.subarray(from, to);
-    const parts = [guid(0, 4).reverse(), guid(4, 6).reverse(), guid(6, 8).reverse(), guid(8, 10), guid(10, 16)];
+    const hex = (...places) => places.map((place) => content.toString('hex', place, place + 1)).join('');
+    const lockToken = [hex(3, 2, 1, 0), hex(5, 4), hex(7, 6), hex(8, 9), hex(10, 11, 12, 13, 14, 15)].join('-');
     const { body, message_id: messageId } = rhea.message.decode(content.subarray(at + 16));
-    return { lockToken: parts.map((part) => part.toString('hex')).join('-'), body: String(body.content), messageId };
+    return { lockToken, body: String(body.content), messageId };
   };
   return Array.isArray(model) ? model.map(read) : read(model);
 });
