@@ -16,6 +16,7 @@ export {
 } from './configuration/variables.js';
 export type { Environment, Variable } from './configuration/variables.js';
 export { configurationInvalid, kitErrors } from './errors.js';
+export { FolderWatch } from './folder-watch.js';
 export { hashFolder } from './hash-folder.js';
 export type { FolderHash, FolderHashOptions } from './hash-folder.js';
 export { makeDirectories } from './make-directories.js';

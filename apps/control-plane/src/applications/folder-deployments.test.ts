@@ -1,4 +1,4 @@
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MemoryApplicationCatalog, sampleDeployment, sampleIndex } from '@drover/application-catalog/testing';
 import { defaultTenantId } from '@drover/contracts';
@@ -219,6 +219,30 @@ describe('FolderDeployments', () => {
       expect(most).toBe(1);
       await made.folders.stop();
       expect(made.clock.pending).toBe(0);
+    });
+  });
+
+  it('deploys after every save by rename, as editors save, also of a file in a folder of the app', async () => {
+    await withScratchDirectory(async (directory) => {
+      const app = path.join(directory, 'hello');
+      const functions = path.join(app, 'src', 'functions');
+      await mkdir(functions, { recursive: true });
+      const saveByRename = async (text: string): Promise<void> => {
+        await writeFile(path.join(directory, 'draft'), text);
+        await rename(path.join(directory, 'draft'), path.join(functions, 'index.js'));
+      };
+      await saveByRename('0');
+      const made = trial([app], true);
+      await made.folders.start();
+      await made.clock.advance(0);
+      for (const save of [1, 2, 3]) {
+        await saveByRename(String(save));
+        await eventually(async () => {
+          await made.clock.advance(200);
+          expect(made.requests).toHaveLength(1 + save);
+        });
+      }
+      await made.folders.stop();
     });
   });
 });

@@ -1,9 +1,11 @@
-import { existsSync, watch, type FSWatcher } from 'node:fs';
+import { existsSync } from 'node:fs';
 import path from 'node:path';
 import type { ApplicationCatalog, CatalogApplication } from '@drover/application-catalog';
 import { applicationNameOfFolder, isCodedError, type TenantId } from '@drover/contracts';
 import {
   BackOff,
+  FolderWatch,
+  messageOf,
   sleep,
   type Clock,
   type Lifecycle,
@@ -28,7 +30,7 @@ export interface FolderDeploymentsOptions {
 /** Editors write several files at a time: the deployment waits until changes pause for this long. */
 const settleMs = 200;
 /** Changes in these folders never change the application's own code. */
-const ignored = /(^|[\\/])(node_modules|\.git)([\\/]|$)/;
+const ignored = new Set(['node_modules', '.git']);
 /** Short at first: right after a start, only the runtime is not there yet. */
 const retryPolicy = { firstMs: 20, maxMs: 2_000, factor: 1.5 };
 
@@ -36,7 +38,7 @@ const retryPolicy = { firstMs: 20, maxMs: 2_000, factor: 1.5 };
 interface WatchedFolder {
   readonly directory: string;
   readonly applicationId: string;
-  watcher: FSWatcher | undefined;
+  watcher: FolderWatch | undefined;
   /** Cancels the timer after a change. */
   cancelSettling: (() => void) | undefined;
   /** Deployments of one folder run one after the other. */
@@ -211,18 +213,23 @@ export class FolderDeployments implements Lifecycle {
   }
 
   #watch(folder: WatchedFolder): void {
-    folder.watcher = watch(folder.directory, { recursive: true }, (_event, file) => {
-      if (file === null || ignored.test(file) || this.#stopping.signal.aborted) return;
-      folder.cancelSettling?.();
-      folder.cancelSettling = this.#options.clock.after(settleMs, () => this.#enqueue(folder));
+    const { directory, applicationId } = folder;
+    folder.watcher = new FolderWatch({
+      directory,
+      ignored,
+      onChange: () => {
+        if (this.#stopping.signal.aborted) return;
+        folder.cancelSettling?.();
+        folder.cancelSettling = this.#options.clock.after(settleMs, () => this.#enqueue(folder));
+      },
+      onProblem: (error) => {
+        const problem = `not all changes of its files are noticed: ${messageOf(error)}`;
+        this.#options.observe({ kind: 'application.folder-problem', applicationId, problem });
+      },
     });
   }
 }
 
 function isWatched({ versions }: CatalogApplication): boolean {
   return versions.every(({ source }) => source.kind === 'folder' && source.isWatched);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

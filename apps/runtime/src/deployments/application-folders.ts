@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import { existsSync, watch, type FSWatcher } from 'node:fs';
-import { deadlineAfter, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
+import { existsSync } from 'node:fs';
+import { deadlineAfter, FolderWatch, messageOf, type Clock, type Lifecycle, type Observe } from '@drover/service-kit';
 import { applicationIdOf } from '../applications/application-key.js';
 import { codeVersion } from '../applications/code-version.js';
 import type { Application } from '../applications/read-application.js';
@@ -31,7 +31,7 @@ interface ApplicationFoldersOptions {
 /** Editors write several files at a time: the deployment waits until changes pause for this long. */
 const settleMs = 200;
 /** Changes in these folders never change the application's own code. */
-const ignored = /(^|[\\/])(node_modules|\.git)([\\/]|$)/;
+const ignored = new Set(['node_modules', '.git']);
 
 /** Deploys the applications in the configured folders at the start and, with hot reload, again when their files change. */
 export class ApplicationFolders implements Lifecycle {
@@ -45,7 +45,7 @@ export class ApplicationFolders implements Lifecycle {
   readonly #applications = new Map<string, Application>();
   /** Why the current files of an application cannot run, by its id. */
   readonly #problems = new Map<string, string>();
-  readonly #watchers: FSWatcher[] = [];
+  readonly #watchers: FolderWatch[] = [];
   /** Cancels the timer of a folder whose files have just changed. */
   readonly #pending = new Map<string, () => void>();
   #isStopped = false;
@@ -205,14 +205,10 @@ export class ApplicationFolders implements Lifecycle {
       });
       this.#pending.set(directory, cancel);
     };
-    this.#watchers.push(
-      watch(directory, { recursive: true }, (_event, file) => {
-        if (file !== null && !ignored.test(file)) onChange();
-      }),
-    );
+    const onProblem = (error: unknown): void => {
+      const problem = `not all changes of its files are noticed: ${messageOf(error)}`;
+      this.#options.observe({ kind: 'application.warning', application: applicationIdOf(directory), problem });
+    };
+    this.#watchers.push(new FolderWatch({ directory, ignored, onChange, onProblem }));
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
