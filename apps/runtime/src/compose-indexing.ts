@@ -1,5 +1,5 @@
 import type { RuntimeIndexRequest } from '@drover/contracts';
-import type { WorkerCommand } from '@drover/instance-provider';
+import { programOptionsOf, type WorkerCommand } from '@drover/instance-provider';
 import type { Leash } from '@drover/service-kit';
 import type { FunctionProblem } from './applications/function-definition.js';
 import type { Application } from './applications/read-application.js';
@@ -40,8 +40,9 @@ export function composeIndexer(
     supported: supportedBindings,
     read: async ({ directory, applicationId, settings }: RuntimeIndexRequest) => {
       const warnings: string[] = [];
+      const given = { ...environment, ...settings };
       const application = await readRunnable(
-        { directory, applicationId, environment: { ...environment, ...settings } },
+        { directory, applicationId, environment: given },
         {
           hasDevelopmentStorage: config.emulators === 'on',
           observe: (observation) => {
@@ -49,7 +50,10 @@ export function composeIndexer(
           },
         },
       );
-      return { application, environment: { ...defaults, ...application.settings.toEnvironment() }, warnings };
+      const whole = { ...defaults, ...application.settings.toEnvironment() };
+      // The environment takes precedence, and all workers are started with its options already.
+      const programOptions = programOptionsOf(given).length > 0 ? [] : programOptionsOf(whole);
+      return { application, environment: whole, programOptions, warnings };
     },
     check: (key, application, index) => checkFunctions(key, application, index, parts),
   });

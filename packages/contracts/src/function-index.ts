@@ -23,6 +23,8 @@ export interface IndexedFunction {
 /** The functions of a version, as a worker indexed and a runtime checked them when it was deployed. */
 export interface StoredFunctionIndex {
   readonly metadataVersion: string;
+  /** Options for the program of its workers that its local.settings.json has; those of its settings come from there. */
+  readonly programOptions?: readonly string[];
   readonly functions: readonly IndexedFunction[];
   /** Functions that do not run, each with the reason. */
   readonly problems: readonly {

@@ -32,6 +32,8 @@ interface ApplicationIndexerOptions extends Omit<IndexWorkerOptions, 'command'> 
     readonly application: Application;
     /** The complete environment of its workers. */
     readonly environment: Readonly<Record<string, string>>;
+    /** Options for the program of its workers that only its files have. */
+    readonly programOptions: readonly string[];
     /** About the files, for people. */
     readonly warnings: readonly string[];
   }>;
@@ -108,14 +110,15 @@ export class ApplicationIndexer implements Lifecycle {
   async #index(request: RuntimeIndexRequest): Promise<RuntimeIndexAnswer> {
     const { check } = this.#options;
     const { tenantId, applicationId, codeVersion } = request;
-    const { application, environment, warnings } = await this.#options.read(request);
+    const { application, environment, programOptions, warnings } = await this.#options.read(request);
     const { directory } = application;
     const version: ApplicationVersion = { tenantId, applicationId, codeVersion, directory, environment };
     const index = await this.#ask(version, application);
     const checked = check(versionKey(version), application, index);
     const problems = [...index.problems, ...checked.problems];
     const stored = toStoredIndex({ ...index, problems }, application, checked.routes);
-    return { kind: 'indexed', index: stored, warnings: [...warnings, ...checked.warnings] };
+    const whole = programOptions.length > 0 ? { ...stored, programOptions } : stored;
+    return { kind: 'indexed', index: whole, warnings: [...warnings, ...checked.warnings] };
   }
 
   async #ask(version: ApplicationVersion, application: Application): Promise<FunctionIndex> {

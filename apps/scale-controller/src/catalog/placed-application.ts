@@ -22,8 +22,8 @@ export function toPlacedApplication(
     maxWorkers,
     isDeleting,
     programOptions: Object.fromEntries(
-      versions.flatMap(({ codeVersion, settings }) => {
-        const options = programOptionsOf(settings);
+      versions.flatMap(({ codeVersion, settings, index }) => {
+        const options = [...(index.programOptions ?? []), ...programOptionsOf(settings)];
         return options.length > 0 ? [[codeVersion, options]] : [];
       }),
     ),
