@@ -16,6 +16,7 @@ export type {
 } from './instance-provider.js';
 export { ipcInstanceChannel } from './local/instance-channel.js';
 export type { InstanceChannel } from './local/instance-channel.js';
+export { applicationLabel, versionLabel } from './local/debug-port-claims.js';
 export { LocalProcessProvider } from './local/local-process-provider.js';
 export { ProcessHost } from './local/process-host.js';
 export type { ProcessHostOptions, RoleProgram } from './local/process-host.js';

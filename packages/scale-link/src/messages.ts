@@ -131,6 +131,8 @@ export type ControllerMessage = { readonly token: number; readonly commandId: nu
       readonly requestId: string;
       readonly versionKey: string | undefined;
       readonly isIsolated: boolean;
+      /** It is started with a debugger, which may halt it; absent: it is not, or all workers of the runtime are. */
+      readonly isDebugged?: boolean;
     }
   /** Gives a placeholder an application; answered when the worker is ready. */
   | {

@@ -45,7 +45,7 @@ interface LinkCommandsOptions {
   readonly incarnation: string;
   /** Where workers connect, and where functions are called: known once both listen. */
   readonly addresses: () => Pick<RuntimeAttach, 'endpoint' | 'functionsUrl'>;
-  /** Workers are started with a debugger, which may halt them: no time limit applies to them. */
+  /** All workers are started with a debugger, which may halt them: no time limit applies to them. */
   readonly areDebugged: boolean;
   readonly link: Pick<ScaleLinkClient, 'send'>;
   readonly workers: LinkedWorkers;
@@ -160,13 +160,14 @@ export class LinkCommands implements LinkOwner {
     requestId,
     versionKey,
     isIsolated,
+    isDebugged = false,
   }: Extract<ControllerMessage, { readonly kind: 'expect' }>): Promise<void> {
     const { registry, admission, clock, areDebugged } = this.#options;
     const announcedMs = clock.monotonicMs();
     if (versionKey !== undefined) await this.#untilHosted(applicationNameOf(versionKey));
     // A worker that is connected has used its request id; a second stream with it would be another process.
     if (registry.get(workerId)?.is('abandoned', 'disconnected') === false) return;
-    const traits = { isIsolated, isDebugged: areDebugged, isManaged: true };
+    const traits = { isIsolated, isDebugged: areDebugged || isDebugged, isManaged: true };
     admission.expect({ workerId, requestId, applicationKey: versionKey, traits, announcedMs });
   }
 

@@ -1,4 +1,5 @@
 import type { StateMachine } from '@drover/contracts';
+import { applicationLabel, isDebugged, versionLabel } from '@drover/instance-provider';
 import type { ControllerMessage } from '@drover/scale-link';
 import { StartDelays } from '../failures/start-delays.js';
 import { placedWorkerStates, type PlacedWorkerState } from './placed-worker-states.js';
@@ -213,14 +214,22 @@ export class PlacementWorld {
     const { workerId, requestId } = row;
     const deadlineMs = this.nowMs + this.timings.startMs;
     const worker = this.addWorker(row, 'starting', { isProven: true, isSeen: false, deadlineMs });
-    this.send(runtime.runtimeId, { kind: 'expect', workerId, requestId, versionKey, isIsolated });
+    const programOptions = versionKey === undefined ? undefined : this.programOptions(versionKey);
+    this.send(runtime.runtimeId, {
+      kind: 'expect',
+      workerId,
+      requestId,
+      versionKey,
+      isIsolated,
+      ...(programOptions && isDebugged(programOptions) && { isDebugged: true }),
+    });
     const spec = {
       instanceId: workerId,
       role: 'function-worker' as const,
       labels: workerLabels(row),
       environment: {},
       args: workerArguments({ ...runtime.endpoint, workerId, requestId }),
-      ...(versionKey !== undefined && { programOptions: this.programOptions(versionKey) }),
+      ...(programOptions && { programOptions }),
     };
     this.emit({ kind: 'start', spec, row });
     return worker;
@@ -296,8 +305,13 @@ function workerLabels({ runtimeId, versionKey, isIsolated }: StoredWorker): Read
   const labels = { 'drover.runtime': labelValue(runtimeId), 'drover.pool': isIsolated ? 'isolated' : 'application' };
   if (versionKey === undefined) return { ...labels, 'drover.pool': 'placeholder' };
   const [tenant = '', rest = ''] = versionKey.split('/', 2);
-  const application = rest.slice(0, rest.indexOf(':'));
-  return { ...labels, 'drover.tenant': labelValue(tenant), 'drover.application': labelValue(application) };
+  const [application = '', version = ''] = rest.split(':', 2);
+  return {
+    ...labels,
+    'drover.tenant': labelValue(tenant),
+    [applicationLabel]: labelValue(application),
+    [versionLabel]: labelValue(version),
+  };
 }
 
 /** Returns text as a value of a label: it begins and ends with a letter or digit. */

@@ -93,7 +93,9 @@ describe('placement from zero', () => {
     trial.request(shop);
     const [start] = trial.effects.filter((effect) => effect.kind === 'start');
     expect(start).toMatchObject({ row: { versionKey: version, runtimeId: 'runtime-1', endpoint: '127.0.0.1:4000' } });
-    expect(start).toMatchObject({ spec: { labels: { 'drover.tenant': 'acme', 'drover.application': 'shop' } } });
+    expect(start).toMatchObject({
+      spec: { labels: { 'drover.tenant': 'acme', 'drover.application': 'shop', 'drover.version': 'c1' } },
+    });
   });
 
   it('starts a process of its own with the options that a version wants, and leaves the placeholders alone', () => {
@@ -104,6 +106,15 @@ describe('placement from zero', () => {
     expect(trial.commands('specialize')).toEqual([]);
     const [start] = trial.effects.filter((effect) => effect.kind === 'start');
     expect(start).toMatchObject({ spec: { programOptions: ['--max-old-space-size=64'] } });
+    expect(trial.commands('expect').at(-1)).not.toHaveProperty('isDebugged');
+  });
+
+  it('says of a worker that its version has it started with a debugger', () => {
+    const { trial } = warmTrial(0);
+    const application = { ...placedApplication('acme/other'), programOptions: { c1: ['--inspect=9229'] } };
+    trial.step({ kind: 'application', application });
+    trial.request('acme/other');
+    expect(trial.commands('expect').at(-1)).toMatchObject({ isDebugged: true });
   });
 
   it('parks the application when its last worker has ended, not before', () => {

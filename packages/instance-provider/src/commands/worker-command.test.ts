@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isDebugged, withFreeDebugPort } from './debug-port.js';
+import { hasFixedDebugPort, isDebugged, withFreeDebugPort, withLaterDebugPort } from './debug-port.js';
 import { hostArguments, parseWorkerCommand, withFilesFrom } from './worker-command.js';
 
 describe('the worker command', () => {
@@ -41,6 +41,16 @@ describe('the arguments of a program', () => {
       expect(withFreeDebugPort({ args: [flag, 'worker.js'] })).toEqual({ args: ['--inspect=0', 'worker.js'] });
     },
   );
+
+  it.each([
+    ['--inspect', '--inspect-port=9229'],
+    ['--inspect-brk=0.0.0.0:9230', '--inspect-port=0.0.0.0:9230'],
+  ])('with %s may start it later on the same port', (flag, expected) => {
+    expect(hasFixedDebugPort([flag])).toBe(true);
+    expect(withLaterDebugPort({ args: [flag, 'worker.js'] })).toEqual({ args: [expected, 'worker.js'] });
+    expect(hasFixedDebugPort(['--inspect=0', 'worker.js'])).toBe(false);
+    expect(hasFixedDebugPort(['--inspect-wait=127.0.0.1:0'])).toBe(false);
+  });
 
   it('without such a flag start none', () => {
     expect(isDebugged(['--inspect-port=1', 'worker.js', '--inspection'])).toBe(false);

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer, type AddressInfo } from 'node:net';
 import { Leash, systemClock } from '@drover/service-kit';
 import { eventually, isAlive } from '@drover/testkit';
 import { afterEach, describe, expect, it } from 'vitest';
@@ -57,6 +59,15 @@ function underTest(open: OpenHost, rest: Pick<ProviderUnderTest, 'provider' | 'n
     crash: async (instanceId) => void process.kill(open.pidOf(instanceId), 'SIGKILL'),
     close: () => open.close(),
   };
+}
+
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo; // of a TCP server that listens
+  server.close();
+  await once(server, 'close');
+  return port;
 }
 
 instanceProviderContract('ProcessHost', async () => {
@@ -150,6 +161,33 @@ describe('ProcessHost', () => {
       await eventually(() => expect(linesOf(instanceId).join('\n')).toContain('Debugger listening on'));
     await eventually(() => expect(linesOf('one')).toContain('--inspect=127.0.0.1:0'));
     await eventually(() => expect(linesOf('two')).toContain('--inspect=0'));
+  });
+
+  it('gives the debug port to the newest version, once the version before has ended', async () => {
+    const { host, linesOf } = opened(node(waits));
+    const port = await unusedPort();
+    const start = (instanceId: string, version: string): Promise<void> => {
+      const labels = { 'drover.application': 'hello', 'drover.version': version };
+      return host.start(spec({ instanceId, labels, programOptions: [`--inspect=127.0.0.1:${port}`] }), 1);
+    };
+    const listens = (instanceId: string): Promise<string> =>
+      eventually(() => {
+        const line = linesOf(instanceId).find((text) => text.startsWith('Debugger listening on'));
+        return line ?? expect.unreachable();
+      });
+    await start('first', 'c1');
+    expect(await listens('first')).toContain(`127.0.0.1:${port}/`);
+    await start('next', 'c2');
+    await start('sibling', 'c2');
+    expect(await listens('sibling')).not.toContain(`:${port}/`);
+    expect(linesOf('next')).toEqual([]);
+    await host.end('first', 0, 1);
+    expect(await listens('next')).toContain(`127.0.0.1:${port}/`);
+    // Started and ended at once: the port goes to a process that has hardly begun.
+    await start('last', 'c3');
+    await host.end('next', 0, 1);
+    expect(await listens('last')).toContain(`127.0.0.1:${port}/`);
+    expect((await host.list()).map(({ instanceId, state }) => [instanceId, state])).toContainEqual(['last', 'running']);
   });
 
   it.runIf(process.platform === 'linux')(

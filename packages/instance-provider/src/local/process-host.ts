@@ -1,12 +1,12 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import type { Clock, Leash, Observe } from '@drover/service-kit';
-import { isDebugged, withFreeDebugPort } from '../commands/debug-port.js';
 import type { WorkerCommand } from '../commands/worker-command.js';
 import { instanceRefused } from '../errors.js';
 import type { Instance, InstanceEvent, InstanceProvider, InstanceRole, InstanceSpec } from '../instance-provider.js';
 import { readProcess, UsageMeter } from '../processes/process-usage.js';
 import { WorkerProcess, type ProcessEnd } from '../processes/worker-process.js';
+import { DebugPortClaims } from './debug-port-claims.js';
 import type { ProcessHostObservation } from './process-host-observations.js';
 import { InstanceTable } from './instance-table.js';
 
@@ -42,11 +42,13 @@ export class ProcessHost implements InstanceProvider {
   readonly #options: ProcessHostOptions;
   readonly #table: InstanceTable;
   readonly #processes = new Map<string, HostedProcess>();
+  readonly #debugPort: DebugPortClaims;
   #isReporting = true;
   #isStopping = false;
 
   constructor(options: ProcessHostOptions) {
     this.#options = options;
+    this.#debugPort = new DebugPortClaims(options.clock);
     this.#table = new InstanceTable({ maxInstances: options.maxInstances ?? defaultMaxInstances });
   }
 
@@ -144,26 +146,28 @@ export class ProcessHost implements InstanceProvider {
     this.#processes.set(instanceId, {
       child,
       release,
-      isDebugged: isDebugged(wholeCommand.args),
       meter: new UsageMeter(() => (pid === undefined ? undefined : readProcess(pid)), spec.limits?.memoryMb),
       endsByMs: undefined,
     });
     observe({ kind: 'process.started', role, workerId: instanceId, pid });
   }
 
-  #commandOf({ programOptions = [], limits }: InstanceSpec, { executable, args }: WorkerCommand): WorkerCommand {
+  #commandOf(
+    { instanceId, labels, programOptions = [], limits }: InstanceSpec,
+    { executable, args }: WorkerCommand,
+  ): WorkerCommand {
     const memory =
       limits?.memoryMb !== undefined && nodeProgram.test(path.basename(executable))
         ? [`--max-old-space-size=${limits.memoryMb}`]
         : [];
     const command = { executable, args: [...memory, ...programOptions, ...args] };
-    const isPortTaken = [...this.#processes.values()].some((other) => other.isDebugged);
-    return isPortTaken ? withFreeDebugPort(command) : command;
+    return this.#debugPort.claim({ instanceId, labels }, command, () => this.#processes.get(instanceId)?.child.pid);
   }
 
   #ended(instanceId: string, role: InstanceRole, end: ProcessEnd): void {
     const hosted = this.#processes.get(instanceId);
     this.#processes.delete(instanceId);
+    this.#debugPort.release(instanceId);
     hosted?.release();
     const wasTold = hosted?.endsByMs !== undefined;
     const isClean = end.kind !== 'crashed' || (wasTold && end.text.startsWith('signal SIGTERM'));
@@ -176,7 +180,6 @@ interface HostedProcess {
   readonly child: WorkerProcess;
   /** Takes it off the leash. */
   readonly release: () => void;
-  readonly isDebugged: boolean;
   readonly meter: UsageMeter;
   /** When it is killed; undefined until it is told to end. */
   endsByMs: number | undefined;
