@@ -17,6 +17,8 @@ export interface EmulatorsOptions {
   readonly host?: string;
   /** Ports to listen on; 0 selects a free one. A service without a port is not started. Default: all, on `defaultPorts`. */
   readonly ports?: Partial<Readonly<Record<EmulatorPort, number>>>;
+  /** Further ports of Service Bus and Event Hubs, for clients that cannot be told one: 5671 for TLS, 443 for WebSockets, 5300 for HTTP. */
+  readonly moreAmqpPorts?: readonly number[];
   /** Where messages, events and blobs are stored durably. Without it they are in memory. */
   readonly dataDirectory?: string;
   /** Entities that exist from the start; others are made on first use. */
@@ -43,6 +45,8 @@ export interface Emulators {
   readonly host: string;
   /** The ports that are listened on. */
   readonly ports: Partial<Readonly<Record<EmulatorPort, number>>>;
+  /** Certificate of Service Bus and Event Hubs in PEM, for clients that use TLS. It is stored in the data directory. */
+  readonly certificate: string | undefined;
   readonly connectionStrings: EmulatorConnectionStrings;
   /** Services whose messages can be looked at, by name. */
   readonly consoles: ReadonlyMap<string, EntityConsole>;

@@ -6,6 +6,8 @@ export interface ServiceOptions {
   readonly host: string;
   /** 0 selects a free one. */
   readonly port: number;
+  /** Further ports of the same service. */
+  readonly morePorts: readonly number[];
   /** A directory of its own; undefined: in memory. */
   readonly dataDirectory: string | undefined;
   readonly entities: Entities;
@@ -18,6 +20,8 @@ export interface ServiceOptions {
 /** A service that listens. */
 export interface RunningService {
   readonly port: number;
+  /** With which the service answers TLS on the same port, in PEM. */
+  readonly certificate?: string;
   readonly consoles: Readonly<Record<string, EntityConsole>>;
   declare(entities: Entities): Promise<void>;
   stop(): Promise<void>;

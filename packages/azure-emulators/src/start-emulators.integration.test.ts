@@ -1,8 +1,12 @@
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
+import path from 'node:path';
 import { withScratchDirectory } from '@drover/testkit';
 import { ServiceBusClient } from '@azure/service-bus';
 import { EventHubProducerClient } from '@azure/event-hubs';
 import { QueueServiceClient } from '@azure/storage-queue';
+import rhea from 'rhea';
 import { describe, expect, it } from 'vitest';
 import { startAzuriteProcess } from './azurite/azurite-process.js';
 import type { Emulators, EmulatorsOptions } from './emulators.js';
@@ -34,6 +38,31 @@ describe('startEmulators', () => {
         expect(emulators.status()).toContainEqual(expect.objectContaining({ name: 'orders', depth: 1 }));
       },
     ));
+
+  it('answers the health check of Microsoft, and TLS with the certificate in its data directory', () =>
+    withScratchDirectory((dataDirectory) =>
+      withEmulators({ ports: { amqp: 0 }, dataDirectory }, async ({ ports, certificate = '' }) => {
+        const health = await fetch(`http://localhost:${ports.amqp}/health`);
+        expect([health.status, await health.json()]).toEqual([
+          200,
+          { status: 'healthy', message: 'Service is healthy.' },
+        ]);
+        expect(await readFile(path.join(dataDirectory, 'amqp', 'certificate.pem'), 'utf8')).toBe(certificate);
+        const target = { port: ports.amqp ?? 0, host: 'localhost', username: 'any', reconnect: false } as const;
+        const tls = { transport: 'tls', ca: certificate, servername: 'localhost' } as const;
+        const connection = rhea.create_container().connect({ ...target, ...tls });
+        await once(connection.open_sender('orders'), 'sendable');
+        connection.close();
+        await once(connection, 'connection_close');
+      }),
+    ));
+
+  it('listens on further ports, and starts on none if one is in use', () =>
+    withEmulators({ ports: { amqp: 0 } }, async ({ ports }) => {
+      const used = ports.amqp ?? 0;
+      const second = startEmulators({ ports: { amqp: 0 }, moreAmqpPorts: [0, used] });
+      await expect(second).rejects.toMatchObject({ code: 'EMULATOR_PORT_IN_USE', port: used, isEmulator: true });
+    }));
 
   it('refuses names that are not declared if first use makes none', () =>
     withEmulators(

@@ -29,6 +29,7 @@ export async function startEmulators(options: EmulatorsOptions = {}): Promise<Em
         const running = await starters[service]({
           host,
           port,
+          morePorts: service === 'amqp' ? (options.moreAmqpPorts ?? []) : [],
           entities,
           dataDirectory: dataDirectory === undefined ? undefined : path.join(dataDirectory, service),
           createOnFirstUse: options.createOnFirstUse ?? true,
@@ -57,6 +58,7 @@ function compose(host: string, running: readonly (readonly [EmulatorPort, Runnin
   return {
     host,
     ports,
+    certificate: running.find(([, { certificate }]) => certificate !== undefined)?.[1].certificate,
     connectionStrings: connectionStrings(host, ports),
     consoles,
     declare: async (entities) => {

@@ -16,6 +16,7 @@ import { LiveBlock } from '../output/live-block.js';
 export interface EmulatorsFlags {
   readonly host?: string;
   readonly amqpPort?: number;
+  readonly moreAmqpPorts?: readonly number[];
   readonly blobPort?: number;
   readonly queuePort?: number;
   readonly tablePort?: number;
@@ -45,6 +46,7 @@ export async function runEmulators(flags: EmulatorsFlags, host: NodeJS.Process):
       queue: flags.queuePort ?? defaultPorts.queue,
       table: flags.tablePort ?? defaultPorts.table,
     },
+    ...(flags.moreAmqpPorts !== undefined && { moreAmqpPorts: flags.moreAmqpPorts }),
     ...(dataDirectory !== undefined && { dataDirectory }),
     ...(entities && { entities }),
     ...(flags.declaredOnly && { createOnFirstUse: false }),
@@ -115,8 +117,12 @@ interface EmulatorsReport {
   readonly dataDirectory: string | undefined;
 }
 
-function renderJson({ emulators: { host, ports, connectionStrings }, page, dataDirectory }: EmulatorsReport): string {
-  return `${JSON.stringify({ event: 'ready', host, ports, connectionStrings, page: page.url, dataDirectory })}\n`;
+function renderJson({
+  emulators: { host, ports, connectionStrings, certificate },
+  page,
+  dataDirectory,
+}: EmulatorsReport): string {
+  return `${JSON.stringify({ event: 'ready', host, ports, connectionStrings, page: page.url, dataDirectory, certificate })}\n`;
 }
 
 function renderText({ emulators: { host, connectionStrings }, page, dataDirectory }: EmulatorsReport): string {
@@ -128,6 +134,7 @@ Drover emulators are up.
   Service Bus, Event Hubs   ${serviceBus}
   Storage                   ${storage}
   page                      ${page.url}
+  certificate for TLS       ${page.url}certificate.pem
   data                      ${dataDirectory ?? 'in memory; --data-dir makes it durable'}
 
 ${exposed}Paste the connection strings into local.settings.json. Press Ctrl-C to stop.

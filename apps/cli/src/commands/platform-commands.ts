@@ -1,6 +1,6 @@
 import { defineCommand, type Command } from '../command-line/command.js';
 import { programVersion } from '../program-version.js';
-import { numberOption, repeatedOption, switchOption, textOption } from '../command-line/option.js';
+import { numberOption, repeatedOption, switchOption, textOption, type CommandOption } from '../command-line/option.js';
 
 const upOptions = {
   port: numberOption('port', 'Public port; 0 selects a free one. (DROVER_PORT, default 7070)', { min: 0, max: 65_535 }),
@@ -25,12 +25,23 @@ const doctorOptions = {
 
 const portBounds = { min: 0, max: 65_535 };
 
+function portsOption(flag: string, help: string): CommandOption<readonly number[]> {
+  const one = numberOption(flag, help, portBounds);
+  const read = (texts: readonly string[]): readonly number[] =>
+    texts.flatMap((text) => text.split(',')).map((text) => one.read([text]));
+  return { flag, value: '<number,…>', help, repeats: true, read };
+}
+
 const emulatorsOptions = {
   host: textOption('host', '<address>', 'Address to listen on. (default 127.0.0.1; the emulators check no password)'),
   amqpPort: numberOption(
     'amqp-port',
     'Port of Service Bus and Event Hubs; 0 selects a free one. (default 5672)',
     portBounds,
+  ),
+  moreAmqpPorts: portsOption(
+    'more-amqp-ports',
+    'Further ports with the same services, for clients with fixed ones: 5671 (TLS), 443 (WebSockets), 5300 (HTTP).',
   ),
   blobPort: numberOption('blob-port', 'Port of blobs. (default 10000)', portBounds),
   queuePort: numberOption('queue-port', 'Port of storage queues. (default 10001)', portBounds),

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { amqpConditions, type AmqpError, type AmqpClient } from './amqp-service.js';
 import { ConsumerLinkEnd } from './consumer-link-end.js';
 import { readBooleans } from './booleans.js';
@@ -21,6 +21,12 @@ import {
   rheaError,
   type TransferFields,
 } from './rhea-endpoints.js';
+
+/** What carries a connection: TCP, TLS or a WebSocket. */
+export interface AmqpSocket extends Duplex {
+  setKeepAlive(isOn: boolean, initialDelayMs: number): unknown;
+  setNoDelay(isOn: boolean): unknown;
+}
 
 export interface AmqpConnectionHandlers {
   onProducer(link: ProducerLinkEnd, connection: AmqpConnection): void;
@@ -52,14 +58,14 @@ export class AmqpConnection implements AmqpClient {
   readonly #producers = new Map<RheaLink, ProducerLinkEnd>();
   readonly #consumers = new Map<RheaLink, ConsumerLinkEnd>();
   #closed = false;
-  readonly #socket: Socket;
+  readonly #socket: AmqpSocket;
   readonly #limits: ProducerLimits;
   readonly #handlers: AmqpConnectionHandlers;
 
   constructor(
     id: number,
     container: RheaContainer,
-    socket: Socket,
+    socket: AmqpSocket,
     limits: ProducerLimits,
     handlers: AmqpConnectionHandlers,
   ) {

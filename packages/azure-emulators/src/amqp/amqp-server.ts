@@ -1,8 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { createServer as createHttpServer, type RequestListener, type Server as HttpServer } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server as HttpServer,
+} from 'node:http';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
-import { AmqpConnection } from './amqp-connection.js';
+import { AmqpConnection, type AmqpSocket } from './amqp-connection.js';
 import { amqpConditions, type AmqpService, entityNotFound } from './amqp-service.js';
 import { AccessControl } from './access-control.js';
 import type { ConsumerLinkEnd } from './consumer-link-end.js';
@@ -11,6 +17,7 @@ import { sniffProtocol } from './protocol-sniffer.js';
 import { RequestNodes } from './request-nodes.js';
 import { createRheaContainer, type RheaConnection, type RheaContainer, type RheaLink } from './rhea-endpoints.js';
 import type { SharedAccessKeys } from './sas-token.js';
+import { acceptWebSocket, asksForWebSocket } from './web-socket.js';
 
 export interface AmqpServerOptions {
   readonly services: readonly AmqpService[];
@@ -20,8 +27,10 @@ export interface AmqpServerOptions {
   readonly port?: number;
   /** Serves plain HTTP (and HTTPS, with a certificate) on the same port, for example the admin REST API. */
   readonly http?: RequestListener;
-  /** Called with the server behind `http`, to serve upgrades too. */
-  readonly onHttpServer?: (server: HttpServer) => void;
+  /** Further ports on which everything is served too, for clients whose ports are fixed. */
+  readonly morePorts?: readonly number[];
+  /** Serves upgrades of the server behind `http` to other protocols than AMQP over WebSockets. */
+  readonly onUpgrade?: (server: HttpServer, request: IncomingMessage, socket: Duplex, head: Buffer) => void;
   /** Accepts TLS on the same port. Without it a TLS client is refused with an alert. */
   readonly tls?: { readonly key: string | Buffer; readonly cert: string | Buffer };
   /** Checks the signatures of tokens. Without it every token is accepted. */
@@ -38,7 +47,7 @@ export interface AmqpServerOptions {
 
 /** Serves AMQP 1.0 for the registered services, and HTTP and TLS beside it, on one port. */
 export class AmqpServer {
-  readonly #server: Server;
+  readonly #servers: Server[] = [];
   readonly #httpServer: HttpServer | undefined;
   readonly #tlsServer: TlsServer | undefined;
   readonly #container: RheaContainer;
@@ -58,29 +67,46 @@ export class AmqpServer {
     };
     this.#access = new AccessControl(options.keys);
     this.#httpServer = options.http && createHttpServer(options.http);
-    if (this.#httpServer) options.onHttpServer?.(this.#httpServer);
+    if (this.#httpServer) this.#serveUpgrades(this.#httpServer);
     this.#tlsServer = options.tls && this.#createTlsServer(options.tls);
     this.#container = this.#createContainer();
-    this.#server = createServer((socket) => this.#onSocket(socket));
-    this.#server.maxConnections = options.maxConnections ?? 10_000;
   }
 
-  /** Listens and returns the port. */
+  /** Listens on all ports and returns the first. Rejects if one is in use; none is listened on then. */
   async start(): Promise<number> {
-    const { host = '127.0.0.1', port = 0 } = this.#options;
+    const { host = '127.0.0.1', port = 0, morePorts = [] } = this.#options;
+    try {
+      const first = await this.#listen(host, port);
+      for (const one of morePorts) await this.#listen(host, one);
+      return first;
+    } catch (error) {
+      await this.#closePorts();
+      throw error;
+    }
+  }
+
+  async #listen(host: string, port: number): Promise<number> {
+    const server = createServer((socket) => this.#onSocket(socket));
+    server.maxConnections = this.#options.maxConnections ?? 10_000;
     await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(port, host, () => {
-        this.#server.off('error', reject);
+      server.once('error', reject);
+      server.listen(port, host, () => {
+        server.off('error', reject);
         resolve();
       });
     });
-    return (this.#server.address() as AddressInfo).port;
+    this.#servers.push(server);
+    return (server.address() as AddressInfo).port; // a TCP port was opened
+  }
+
+  async #closePorts(): Promise<void> {
+    const open = this.#servers.splice(0);
+    await Promise.all(open.map((server) => new Promise<void>((resolve) => server.close(() => resolve()))));
   }
 
   /** Closes every connection with a retryable error and the port. Safe to call twice. */
   async stop(): Promise<void> {
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    const closed = this.#closePorts();
     const reason = { condition: amqpConditions.connectionForced, description: 'The emulator is stopping.' };
     await Promise.all([...this.#connections.values()].map((connection) => connection.close(reason, 250)));
     for (const socket of this.#sockets) socket.destroy();
@@ -109,6 +135,18 @@ export class AmqpServer {
     });
   }
 
+  #serveUpgrades(server: HttpServer): void {
+    server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      if (!asksForWebSocket(request)) {
+        if (this.#options.onUpgrade) this.#options.onUpgrade(server, request, socket, head);
+        else socket.destroy();
+        return;
+      }
+      const stream = acceptWebSocket(request, socket, head);
+      if (stream) this.#acceptAmqp(stream);
+    });
+  }
+
   #acceptTls(socket: Socket): void {
     if (this.#tlsServer) {
       this.#tlsServer.emit('connection', socket);
@@ -130,7 +168,7 @@ export class AmqpServer {
     return server;
   }
 
-  #acceptAmqp(socket: Socket): void {
+  #acceptAmqp(socket: AmqpSocket): void {
     const connection = new AmqpConnection(this.#nextConnectionId++, this.#container, socket, this.#limits, {
       onProducer: (link, from) => this.#onProducer(link, from),
       onConsumer: (link, from) => this.#onConsumer(link, from),

@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 const slabBytes = 64 * 1024;
 /** Payloads from this size on are handed to the socket as they are; smaller ones are copied next to their frame. */
@@ -21,10 +21,10 @@ export class OutputBuffer {
   #scheduled = false;
   #answerSilence = false;
   readonly #socketWrite: (chunk: Buffer | string) => boolean;
-  readonly #socket: Socket;
+  readonly #socket: Duplex;
   readonly #mayWriteEmptyFrame: () => boolean;
 
-  constructor(socket: Socket, mayWriteEmptyFrame: () => boolean) {
+  constructor(socket: Duplex, mayWriteEmptyFrame: () => boolean) {
     this.#socket = socket;
     this.#mayWriteEmptyFrame = mayWriteEmptyFrame;
     this.#socketWrite = socket.write.bind(socket);

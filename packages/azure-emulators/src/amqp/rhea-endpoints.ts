@@ -1,4 +1,4 @@
-import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import rhea, { type Typed } from 'rhea';
 import type { AmqpError } from './amqp-service.js';
 import type { RheaPerformative } from './whole-frames.js';
@@ -14,7 +14,7 @@ export interface RheaConnection {
   readonly amqp_transport: { readonly header_sent: unknown };
   /** Size of the frame that is being collected over several chunks. */
   readonly frame_size: number | undefined;
-  accept(socket: Socket): void;
+  accept(socket: Duplex): void;
   close(error?: RheaError): void;
   is_open(): boolean;
   is_closed(): boolean;

@@ -52,6 +52,16 @@ describe('readEntities', () => {
     });
   });
 
+  it('reads comments, trailing commas, and the delivery count of NServiceBus', () => {
+    const text = `{
+      // one queue
+      "UserConfig": { "Namespaces": [{ "Name": "ns", /* all */ "Queues": [
+        { "Name": "orders", "Properties": { "MaxDeliveryCount": 2147483647, } }, // no more
+      ] }], "Logging": { "Type": "File" } }
+    }`;
+    expect(readEntities(text, 'Config.json').queues).toEqual([{ name: 'orders', maxDeliveryCount: 2_147_483_647 }]);
+  });
+
   it("reads Config.json of Microsoft's Service Bus emulator", () => {
     const entities = read({
       UserConfig: {

@@ -9,6 +9,7 @@ import {
   type SubscriptionDefinition,
   type TopicDefinition,
 } from './entities.js';
+import { parseJsonWithComments } from './json-with-comments.js';
 import { SectionReader } from './section-reader.js';
 
 const entityName = /^[A-Za-z0-9](?:[A-Za-z0-9._/-]{0,258}[A-Za-z0-9])?$/;
@@ -20,7 +21,8 @@ const storageQueueName = /^(?=.{3,63}$)[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 const longestMs = Number.MAX_SAFE_INTEGER;
 const lockBounds = { least: 1_000, most: 300_000 };
-const countBounds = { least: 1, most: 2_000 };
+/** The largest int of .NET, which NServiceBus sets: as often as it takes. */
+const countBounds = { least: 1, most: 0x7fff_ffff };
 const timeToLiveBounds = { least: 1_000, most: longestMs };
 const windowBounds = { least: 1_000, most: 7 * 24 * 3_600_000 };
 const partitionBounds = { least: 1, most: 1_024 };
@@ -42,7 +44,7 @@ const empty: Entities = { queues: [], topics: [], eventHubs: [], storageQueues: 
 
 function parse(text: string, problems: string[]): unknown {
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''));
+    return parseJsonWithComments(text);
   } catch (error) {
     problems.push(`it is not JSON: ${error instanceof Error ? error.message : String(error)}`);
     return undefined;

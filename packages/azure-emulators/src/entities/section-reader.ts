@@ -88,7 +88,7 @@ export class SectionReader {
   wholeNumber(key: string, { least, most }: Bounds): number | undefined {
     const value = this.#take(key);
     if (value === undefined) return undefined;
-    const number = typeof value === 'string' && /^\d{1,9}$/.test(value) ? Number(value) : value;
+    const number = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
     if (typeof number === 'number' && Number.isInteger(number) && number >= least && number <= most) return number;
     return this.#refuse(key, `a whole number from ${least} to ${most}`, value);
   }

@@ -15,7 +15,7 @@ import type { EventHub, Partition } from './event-hub.js';
 import type { EventHubs, IdempotentLink } from './event-hubs.js';
 import { readManagement } from './event-hubs-management.js';
 import { parseEventPosition } from './event-position.js';
-import { PartitionReader } from './partition-reader.js';
+import { PartitionReader, type ReaderStart } from './partition-reader.js';
 import { decideReader } from './reader-rules.js';
 
 const consumerAddress = /^([^/]+)\/consumergroups\/([^/]+)\/partitions\/([^/]+)$/i;
@@ -76,7 +76,11 @@ export class EventHubsService implements AmqpService {
       return;
     }
     this.#hubs.trim(partition);
-    const start = partition.log.locate(position);
+    const start = {
+      sequence: partition.log.locate(position),
+      // Of a time that is still to come: events before it are not for this reader either.
+      afterMs: position.kind === 'enqueuedTime' ? position.afterMs : -Infinity,
+    };
     this.#attachReader(link, hub, partition, group.toLowerCase(), start);
   }
 
@@ -84,7 +88,7 @@ export class EventHubsService implements AmqpService {
     return readManagement(this.#hubs, request);
   }
 
-  #attachReader(link: ConsumerLink, hub: EventHub, partition: Partition, group: string, start: number): void {
+  #attachReader(link: ConsumerLink, hub: EventHub, partition: Partition, group: string, start: ReaderStart): void {
     const readers = partition.readers.get(group) ?? new Set<PartitionReader>();
     partition.readers.set(group, readers);
     const ownerLevel = integerOf(link.properties['com.microsoft:epoch']);

@@ -73,6 +73,23 @@ describe('PartitionLog', () => {
     expect(readAll(log, 0)).toEqual(['a', 'b']);
   });
 
+  it('is read from a time that is still to come', () => {
+    const log = new PartitionLog();
+    log.append([valueEvent('before')], undefined, 1000);
+    log.commit();
+    const reader = new LogReader(log, log.locate({ kind: 'enqueuedTime', afterMs: 5000 }), 5000);
+    for (const [text, atMs] of [
+      ['too early', 4000],
+      ['at the time', 5000],
+      ['after it', 5001],
+    ] as const) {
+      log.append([valueEvent(text)], undefined, atMs);
+      log.commit();
+    }
+    expect(rhea.message.decode(reader.next() ?? Buffer.alloc(0)).body).toBe('after it');
+    expect(reader.next()).toBeUndefined();
+  });
+
   it('finds positions by time, sequence number, start and end', () => {
     const log = logOf([['a', 'b'], ['c'], ['d']]);
     expect(readAll(log, log.locate({ kind: 'earliest' }))).toEqual(['a', 'b', 'c', 'd']);

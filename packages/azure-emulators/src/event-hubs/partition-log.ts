@@ -218,8 +218,11 @@ export class LogReader {
   #number: number;
   readonly #log: PartitionLog;
   #sequence: number;
+  readonly #afterMs: number;
 
-  constructor(log: PartitionLog, sequence: number) {
+  /** Events that were not enqueued after `afterMs` are skipped. */
+  constructor(log: PartitionLog, sequence: number, afterMs = -Infinity) {
+    this.#afterMs = afterMs;
     this.#log = log;
     this.#sequence = sequence;
     this.#number = log.batchNumber(sequence);
@@ -235,7 +238,7 @@ export class LogReader {
       if (this.#sequence < batch.firstSequence) this.#sequence = batch.firstSequence;
       if (this.#sequence >= this.#log.endSequence) return undefined;
       const index = this.#sequence - batch.firstSequence;
-      if (index >= batch.starts.length) {
+      if (index >= batch.starts.length || batch.enqueuedMs <= this.#afterMs) {
         this.#number += 1;
         continue;
       }

@@ -5,6 +5,12 @@ import { LogReader, type PartitionLog } from './partition-log.js';
 
 const runtimeMetricCapability = 'com.microsoft:enable-receiver-runtime-metric';
 
+/** Where a reader begins: at the sequence number, with events that were enqueued after the time. */
+export interface ReaderStart {
+  readonly sequence: number;
+  readonly afterMs: number;
+}
+
 /** One consumer link of a partition: sends events as far as the link has capacity. */
 export class PartitionReader {
   readonly #reader: LogReader;
@@ -17,7 +23,7 @@ export class PartitionReader {
   constructor(
     link: ConsumerLink,
     log: PartitionLog,
-    startSequence: number,
+    start: ReaderStart,
     ownerLevel: number | undefined,
     now: () => number,
   ) {
@@ -25,7 +31,7 @@ export class PartitionReader {
     this.#log = log;
     this.ownerLevel = ownerLevel;
     this.#now = now;
-    this.#reader = new LogReader(log, startSequence);
+    this.#reader = new LogReader(log, start.sequence, start.afterMs);
     this.#tracksLastEnqueued = link.desiredCapabilities.includes(runtimeMetricCapability);
   }
 

@@ -105,6 +105,19 @@ describe('a journal', () => {
 });
 
 describe('compaction', () => {
+  it('is compacted on close when much was appended, and left as it is when little was', () =>
+    withScratchDirectory(async (directory) => {
+      const { journal, list, add } = await openList(directory);
+      for (let n = 0; n < 200; n += 1) await add(`${n}`.padEnd(500, '.'));
+      const before = statSync(file(directory)).size;
+      list.splice(0, 190); // what was done with: it is not part of the state any more
+      await journal.close();
+      const compacted = statSync(file(directory)).size;
+      expect(compacted).toBeLessThan(before / 10);
+      expect(await reopened(directory)).toHaveLength(10);
+      expect(statSync(file(directory)).size).toBe(compacted);
+    }));
+
   it('replaces the file by a snapshot and loses nothing that is appended meanwhile', () =>
     withScratchDirectory(async (directory) => {
       const state = new Map<string, string>();
@@ -164,8 +177,8 @@ describe('a journal whose process was killed', () => {
         await Promise.all(texts.map((text) => add(text)));
         ends.push(statSync(file(path.join(directory, 'whole'))).size);
       }
+      const bytes = readFileSync(file(path.join(directory, 'whole'))); // as a kill leaves it
       await journal.close();
-      const bytes = readFileSync(file(path.join(directory, 'whole')));
       const counts = [0, 1, 3, 4, 5, 7];
       const all = await reopened(path.join(directory, 'whole'));
       for (let cut = ends[0] ?? 0; cut <= bytes.length; cut += 1) {
@@ -188,8 +201,8 @@ describe('a journal whose process was killed', () => {
       await add('safe');
       const end = statSync(file(directory)).size;
       await Promise.all([add('x'.repeat(50)), add('y'.repeat(50))]);
-      await journal.close();
       const bytes = readFileSync(file(directory));
+      await journal.close();
       await fc.assert(
         fc.asyncProperty(
           fc.integer({ min: end, max: bytes.length - 1 }),
@@ -210,8 +223,8 @@ describe('a journal whose process was killed', () => {
     withScratchDirectory(async (directory) => {
       const { journal, add } = await openList(directory, { compactAfterBytes: 100 });
       for (let n = 0; n < 12; n += 1) await add(`record ${n}`);
-      await journal.close();
       const bytes = readFileSync(file(directory));
+      await journal.close();
       const lastFrame = bytes.lastIndexOf(Buffer.from([0xf5, 0x4a, 0x52, 0x4e]));
       for (let at = 0; at < lastFrame; at += 1) {
         if (at >= 20 && at < 24) continue; // padding
@@ -232,8 +245,9 @@ describe('a journal whose process was killed', () => {
       await add('inner');
       const copy = readFileSync(file(directory));
       await add('outer', copy);
+      const bytes = readFileSync(file(directory));
       await journal.close();
-      writeFileSync(file(directory), readFileSync(file(directory)).subarray(0, -1));
+      writeFileSync(file(directory), bytes.subarray(0, -1));
       expect(await reopened(directory)).toEqual(['inner']);
     }));
 });

@@ -30,6 +30,8 @@ interface Batch {
 
 const defaultCompactAfterBytes = 64 * 1024 * 1024;
 const snapshotFrameBytes = 1024 * 1024;
+/** A closing journal is compacted when a quarter of its snapshot was appended: then it costs at most five times what was written. */
+const compactionGain = 4;
 /** Time between two attempts to write again on a disk that refused. */
 const retryAfterMs = 250;
 
@@ -52,6 +54,7 @@ export class FileJournal {
   readonly #unlock: () => void;
   #file: number;
   #end: number;
+  #snapshotEnd: number;
   #compactAt: number;
   #state: 'open' | 'refusing' | 'closed' = 'open';
   #failure: unknown;
@@ -67,6 +70,7 @@ export class FileJournal {
     this.#unlock = unlock;
     this.#file = file.file;
     this.#end = file.end;
+    this.#snapshotEnd = file.snapshotEnd;
     this.#compactAt = file.snapshotEnd + Math.max(file.snapshotEnd, this.#compactAfterBytes);
   }
 
@@ -115,6 +119,8 @@ export class FileJournal {
     this.#state = 'closed';
     await this.#running;
     if (wasOpen && !this.#batch.frame.isEmpty) await this.#commit();
+    // The next start reads what is left, not all that happened. Not for little: a snapshot writes the whole state.
+    if (wasOpen && (this.#end - this.#snapshotEnd) * compactionGain >= this.#snapshotEnd) await this.#replaceFile();
     closeSync(this.#file);
     this.#unlock();
   }
@@ -177,6 +183,7 @@ export class FileJournal {
     closeSync(this.#file); // no longer the file of that name
     this.#file = next.file;
     this.#end = next.end;
+    this.#snapshotEnd = next.snapshotEnd;
     this.#compactAt = next.snapshotEnd + Math.max(next.snapshotEnd, this.#compactAfterBytes);
     fsyncDirectory(this.#options.directory);
     if (this.#state === 'refusing') {

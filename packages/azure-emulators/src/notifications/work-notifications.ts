@@ -37,11 +37,19 @@ export class WorkNotifications {
   /** Serves the upgrade requests of an HTTP server; those for other protocols are answered as if they asked for none. */
   serve(server: Server): void {
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-      const isOurs = request.url === path && request.headers.upgrade?.toLowerCase() === protocol;
-      if (!isOurs) return withoutUpgrade(server, request, socket, head);
-      socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n\r\n`);
-      this.#accept(socket, head);
+      this.upgrade(server, request, socket, head);
     });
+  }
+
+  /** Serves one upgrade request of an HTTP server. */
+  upgrade(server: Server, request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const isOurs = request.url === path && request.headers.upgrade?.toLowerCase() === protocol;
+    if (!isOurs) {
+      withoutUpgrade(server, request, socket, head);
+      return;
+    }
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: ${protocol}\r\n\r\n`);
+    this.#accept(socket, head);
   }
 
   /** Cuts all connections. */

@@ -43,6 +43,7 @@ describe('the page of the emulators', () => {
     const shown = {
       status: () => console.entities(),
       consoles: new Map([['queues', console]]),
+      certificate: 'CERTIFICATE',
       connectionStrings: { serviceBus: undefined, eventHubs: undefined, storage: 'UseDevelopmentStorage=true' },
     };
     page = await startEmulatorsPage(() => [shown], 0);
@@ -56,6 +57,10 @@ describe('the page of the emulators', () => {
       body: typeof body === 'string' ? body : JSON.stringify(body),
     });
   const orders = { service: 'queues', entity: 'orders' };
+
+  it('hands out the certificate that clients of TLS must trust', async () => {
+    expect(await (await fetch(`${page.url}certificate.pem`)).text()).toBe('CERTIFICATE');
+  });
 
   it('needs nothing from elsewhere, and lets no other content run', async () => {
     const response = await fetch(page.url);

@@ -10,7 +10,7 @@ export interface EmulatorsPage {
   stop(): Promise<void>;
 }
 
-type Shown = Pick<Emulators, 'status' | 'consoles' | 'connectionStrings'>;
+type Shown = Pick<Emulators, 'status' | 'consoles' | 'connectionStrings' | 'certificate'>;
 
 const loopback = '127.0.0.1';
 /** A send of more is refused: the page is for messages that a person types. */
@@ -89,11 +89,19 @@ async function answer(shown: readonly Shown[], port: number, request: IncomingMe
   const { pathname, searchParams } = new URL(url, 'http://page');
   const asset = assets[pathname];
   if (method === 'GET' && asset) return { status: 200, ...asset };
+  if (method === 'GET' && pathname === '/certificate.pem') return certificateOf(shown);
   if (method === 'GET' && pathname === '/api/entities') return json(listEntities(shown));
   if (method === 'GET' && pathname === '/api/messages') return json(await listMessages(shown, searchParams));
   const change = method === 'POST' ? changes[pathname] : undefined;
   if (!change) throw new BadRequest(404, `${method} ${pathname} does not exist.`);
   return json(await change(shown, await readJson(request)));
+}
+
+/** The certificate that clients must trust to use TLS. */
+function certificateOf(shown: readonly Shown[]): PageAnswer {
+  const text = shown.flatMap(({ certificate }) => certificate ?? []).join('');
+  if (text === '') throw new BadRequest(404, 'Service Bus and Event Hubs do not run: there is no certificate.');
+  return { status: 200, type: 'application/x-pem-file', text };
 }
 
 function listEntities(shown: readonly Shown[]): unknown {

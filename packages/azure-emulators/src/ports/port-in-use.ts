@@ -41,5 +41,7 @@ export async function explainListenError(
   { service, host, port }: { readonly service: EmulatorPort; readonly host: string; readonly port: number },
 ): Promise<unknown> {
   if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) return error;
-  return new PortInUseError(service, port, (await probePort(service, host, port)) === 'emulator');
+  // Of several ports, the error names the one that is in use.
+  const used = 'port' in error && typeof error.port === 'number' ? error.port : port;
+  return new PortInUseError(service, used, (await probePort(service, host, used)) === 'emulator');
 }

@@ -17,6 +17,33 @@ describe('the administration client of the SDK, on the AMQP port', () => {
     expect(await running.admin.getNamespaceProperties()).toMatchObject({ name: 'localhost', messagingSku: 'Premium' });
   });
 
+  it('keeps how long an entity may be idle, how often messages are delivered and how large they may be', async () => {
+    const options = { autoDeleteOnIdle: 'PT5M', maxMessageSizeInKilobytes: 2048, maxDeliveryCount: 2_147_483_647 };
+    expect(await running.admin.createQueue('options', options)).toMatchObject(options);
+    const queue = await running.admin.getQueue('options');
+    expect(await running.admin.updateQueue({ ...queue, lockDuration: 'PT30S' })).toMatchObject(options);
+    expect(await running.admin.createTopic('options-topic', { autoDeleteOnIdle: 'P1D' })).toMatchObject({
+      autoDeleteOnIdle: 'P1D',
+      maxMessageSizeInKilobytes: 1024,
+    });
+    const body = Buffer.alloc(1_500_000, 7);
+    await running.client.createSender('options').sendMessages({ body });
+    const received: Buffer = (await receiveOne(running.client.createReceiver('options'))).body;
+    expect(received.equals(body)).toBe(true);
+    await running.admin.deleteTopic('options-topic');
+    await running.admin.deleteQueue('options');
+    await expect(running.admin.createQueue('never', { autoDeleteOnIdle: 'PT1M' })).rejects.toThrow(
+      'autoDeleteOnIdleMs',
+    );
+  });
+
+  it('is told what the emulator does not offer, instead of having it dropped', async () => {
+    await expect(running.admin.createQueue('no', { enablePartitioning: true })).rejects.toThrow('EnablePartitioning');
+    await expect(running.admin.createTopic('no', { enablePartitioning: true })).rejects.toThrow('EnablePartitioning');
+    const rule = { claimType: 'SharedAccessKey', accessRights: ['Send' as const], keyName: 'sender' };
+    await expect(running.admin.createQueue('no', { authorizationRules: [rule] })).rejects.toThrow('AuthorizationRules');
+  });
+
   it('creates, reads, updates, lists and deletes queues', async () => {
     const created = await running.admin.createQueue('folder/orders', {
       lockDuration: 'PT45S',

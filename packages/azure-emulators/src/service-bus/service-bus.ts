@@ -62,10 +62,10 @@ export async function startServiceBus(options: ServiceBusOptions = {}): Promise<
     { maxBytes: options.maxBytes ?? defaultMaxBytes, createOnFirstUse },
     { log, onAvailable, onDeadline: (atMs) => timer.note(atMs) },
   );
-  timer.start(() => broker.advance(now()));
   const durability = { ensureWritable: () => log.ensureWritable(), durable: () => log.durable() };
   const links = new ServiceBusLinks({ broker, now, createOnFirstUse, ...durability });
   dispatcher.start((queue) => links.dispatch(queue));
+  timer.start(() => broker.advance(now(), links));
   if (options.directory !== undefined) await log.open(options.directory, broker, now());
   declareEntities(broker, options.entities, now());
   const admin = new AdminEndpoint({

@@ -21,6 +21,9 @@ export const descriptionElements: Readonly<Record<EntityKind, string>> = {
   subscription: 'SubscriptionDescription',
 };
 
+/** What a link takes that names no other size. */
+const defaultMessageKilobytes = 1_024;
+
 type AnyOptions = BusQueueOptions & SubscriptionOptions & TopicOptions;
 
 /** Reads the options in a description. Elements that are absent keep `current`, or get their default. */
@@ -38,10 +41,12 @@ export function readEntityOptions(description: XmlElement, current: Partial<Enti
     const value = text(name);
     return value === undefined ? undefined : Number(value);
   };
+  refuseUnsupported(description);
   const status = readStatus(text('Status'));
   const given = {
     lockDurationMs: duration('LockDuration'),
     maxSizeInMegabytes: whole('MaxSizeInMegabytes'),
+    maxMessageSizeInKilobytes: whole('MaxMessageSizeInKilobytes'),
     requiresDuplicateDetection: flag('RequiresDuplicateDetection'),
     requiresSession: flag('RequiresSession'),
     deadLetteringOnMessageExpiration: flag('DeadLetteringOnMessageExpiration'),
@@ -55,12 +60,42 @@ export function readEntityOptions(description: XmlElement, current: Partial<Enti
     forwardDeadLetteredMessagesTo: entityPath(text('ForwardDeadLetteredMessagesTo')),
   };
   const present = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-  const isLimited = text('DefaultMessageTimeToLive') !== undefined;
-  const timeToLiveMs = isLimited ? duration('DefaultMessageTimeToLive') : current.defaultMessageTimeToLiveMs;
+  // An unlimited duration removes the option, an absent one keeps it.
+  const limit = (name: string, now: number | undefined): number | undefined =>
+    text(name) === undefined ? now : duration(name);
+  const timeToLiveMs = limit('DefaultMessageTimeToLive', current.defaultMessageTimeToLiveMs);
+  const idleMs = limit('AutoDeleteOnIdle', current.autoDeleteOnIdleMs);
   // Forwarding and metadata are removed by leaving them out; everything else then keeps its value.
-  const removed = ['defaultMessageTimeToLiveMs', 'forwardTo', 'forwardDeadLetteredMessagesTo', 'userMetadata'];
+  const removed = [
+    'defaultMessageTimeToLiveMs',
+    'autoDeleteOnIdleMs',
+    'forwardTo',
+    'forwardDeadLetteredMessagesTo',
+    'userMetadata',
+  ];
   const kept = Object.fromEntries(Object.entries(current).filter(([name]) => !removed.includes(name)));
-  return { ...kept, ...present, ...(timeToLiveMs !== undefined && { defaultMessageTimeToLiveMs: timeToLiveMs }) };
+  return {
+    ...kept,
+    ...present,
+    ...(timeToLiveMs !== undefined && { defaultMessageTimeToLiveMs: timeToLiveMs }),
+    ...(idleMs !== undefined && { autoDeleteOnIdleMs: idleMs }),
+  };
+}
+
+/** What the emulator does not do is refused: an option that is dropped silently is missed in production. */
+function refuseUnsupported(description: XmlElement): void {
+  for (const name of ['EnablePartitioning', 'EnableExpress']) {
+    if (childOf(description, name)?.text.trim().toLowerCase() !== 'true') continue;
+    throw new BrokerError(
+      'invalid-argument',
+      `${name} is not offered by the emulator. Leave it out, or set it to false.`,
+    );
+  }
+  if ((childOf(description, 'AuthorizationRules')?.children.length ?? 0) === 0) return;
+  throw new BrokerError(
+    'invalid-argument',
+    'AuthorizationRules are not offered by the emulator, which accepts every key. Create the entity without them.',
+  );
 }
 
 function readStatus(status: string | undefined): EntityAvailability | undefined {
@@ -123,7 +158,7 @@ function queueFields(entity: Entity): Field[] {
     ['ForwardTo', optionalText(settings.forwardTo)],
     ['UserMetadata', optionalText(settings.userMetadata)],
     ...timeFields(entity),
-    ['AutoDeleteOnIdle', formatAtomDuration(undefined)],
+    ['AutoDeleteOnIdle', formatAtomDuration(settings.autoDeleteOnIdleMs)],
     ['EnablePartitioning', isQueue ? false : undefined],
     ['ForwardDeadLetteredMessagesTo', optionalText(settings.forwardDeadLetteredMessagesTo)],
     ['EntityAvailabilityStatus', 'Available'],
@@ -147,7 +182,7 @@ function topicFields(entity: Entity): Field[] {
     ...timeFields(entity),
     ['SupportOrdering', settings.supportOrdering],
     ['SubscriptionCount', entity.subscriptions.size],
-    ['AutoDeleteOnIdle', formatAtomDuration(undefined)],
+    ['AutoDeleteOnIdle', formatAtomDuration(settings.autoDeleteOnIdleMs)],
     ['EnablePartitioning', false],
     ['EntityAvailabilityStatus', 'Available'],
     ['EnableExpress', false],
@@ -158,6 +193,7 @@ function sizeFields(settings: EntitySettings, isSized: boolean): Field[] {
   if (!isSized) return [];
   return [
     ['MaxSizeInMegabytes', settings.maxSizeInMegabytes],
+    ['MaxMessageSizeInKilobytes', settings.maxMessageSizeInKilobytes ?? defaultMessageKilobytes],
     ['RequiresDuplicateDetection', settings.requiresDuplicateDetection],
   ];
 }

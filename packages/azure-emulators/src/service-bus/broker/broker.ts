@@ -24,6 +24,14 @@ export interface BrokerParts {
   readonly onDeadline: (atMs: number) => void;
 }
 
+/** The clients of entities. */
+export interface AttachedClients {
+  /** An entity with clients is not idle. */
+  isAttached(entity: Entity): boolean;
+  /** Entities were deleted because they were idle. */
+  closeEntities(entities: readonly Entity[]): void;
+}
+
 /** How a client uses an address; it decides what an entity made on first use becomes. */
 export type EntityUse = 'send' | 'receive' | 'receive-session' | 'manage';
 
@@ -126,12 +134,27 @@ export class Broker {
   }
 
   /** Lets everything happen that is due, in every entity. Returns the time of the next deadline. */
-  advance(nowMs: number): number {
+  advance(nowMs: number, clients?: AttachedClients): number {
     let next = Infinity;
     for (const entity of this.entities.all()) {
       for (const queue of entity.queues()) next = Math.min(next, queue.advance(nowMs));
     }
+    for (const entity of this.entities.all()) next = Math.min(next, this.#deleteIdle(entity, nowMs, clients));
     return next;
+  }
+
+  /** Deletes an entity that was idle for as long as its options say. Returns when to look again. */
+  #deleteIdle(entity: Entity, nowMs: number, clients: AttachedClients | undefined): number {
+    const { autoDeleteOnIdleMs } = entity.settings;
+    if (autoDeleteOnIdleMs === undefined || this.entities.get(entity.path) !== entity) return Infinity;
+    const isAttached = [entity, ...entity.subscriptions.values()].some((one) => clients?.isAttached(one));
+    // A client that has left since the last look was there for a part of the time.
+    if (isAttached || entity.wasAttached) entity.accessedAtMs = nowMs;
+    entity.wasAttached = isAttached;
+    if (nowMs - entity.accessedAtMs < autoDeleteOnIdleMs) return entity.accessedAtMs + autoDeleteOnIdleMs;
+    const deleted = this.entities.delete(entity.path);
+    clients?.closeEntities(deleted);
+    return Infinity;
   }
 
   #checkSend(entity: Entity, contents: readonly MessageContent[], nowMs: number): void {

@@ -18,12 +18,19 @@ export interface BusQueueOptions {
   readonly requiresDuplicateDetection?: boolean;
   readonly duplicateDetectionHistoryTimeWindowMs?: number;
   readonly maxSizeInMegabytes?: number;
+  /** Largest message. Absent = the default of the server. */
+  readonly maxMessageSizeInKilobytes?: number;
+  /** The entity is deleted when it was not used for this long. Absent = never. */
+  readonly autoDeleteOnIdleMs?: number;
 }
 
 export interface SubscriptionOptions
   extends Omit<
     BusQueueOptions,
-    'requiresDuplicateDetection' | 'duplicateDetectionHistoryTimeWindowMs' | 'maxSizeInMegabytes'
+    | 'requiresDuplicateDetection'
+    | 'duplicateDetectionHistoryTimeWindowMs'
+    | 'maxSizeInMegabytes'
+    | 'maxMessageSizeInKilobytes'
   > {
   readonly deadLetteringOnFilterEvaluationExceptions?: boolean;
 }
@@ -35,20 +42,25 @@ export interface TopicOptions
     | 'requiresDuplicateDetection'
     | 'duplicateDetectionHistoryTimeWindowMs'
     | 'maxSizeInMegabytes'
+    | 'maxMessageSizeInKilobytes'
+    | 'autoDeleteOnIdleMs'
     | 'status'
     | 'userMetadata'
   > {
   readonly supportOrdering?: boolean;
 }
 
+type OptionWithoutDefault =
+  | 'defaultMessageTimeToLiveMs'
+  | 'forwardTo'
+  | 'forwardDeadLetteredMessagesTo'
+  | 'userMetadata'
+  | 'maxMessageSizeInKilobytes'
+  | 'autoDeleteOnIdleMs';
+
 /** Options with every default filled in. One shape for queues, topics and subscriptions; each uses what it has. */
-export type EntitySettings = Required<
-  Omit<BusQueueOptions, 'defaultMessageTimeToLiveMs' | 'forwardTo' | 'forwardDeadLetteredMessagesTo' | 'userMetadata'>
-> &
-  Pick<
-    BusQueueOptions,
-    'defaultMessageTimeToLiveMs' | 'forwardTo' | 'forwardDeadLetteredMessagesTo' | 'userMetadata'
-  > & {
+export type EntitySettings = Required<Omit<BusQueueOptions, OptionWithoutDefault>> &
+  Pick<BusQueueOptions, OptionWithoutDefault> & {
     readonly deadLetteringOnFilterEvaluationExceptions: boolean;
     readonly supportOrdering: boolean;
   };
@@ -86,7 +98,7 @@ export function compileSettings(options: BusQueueOptions & SubscriptionOptions &
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings = { ...defaults, ...given };
   checkRange('lockDurationMs', settings.lockDurationMs, 1, 300_000);
-  checkRange('maxDeliveryCount', settings.maxDeliveryCount, 1, 2_000);
+  checkRange('maxDeliveryCount', settings.maxDeliveryCount, 1, 0x7fff_ffff);
   checkRange('maxSizeInMegabytes', settings.maxSizeInMegabytes, 1, 81_920);
   checkRange(
     'duplicateDetectionHistoryTimeWindowMs',
@@ -97,6 +109,10 @@ export function compileSettings(options: BusQueueOptions & SubscriptionOptions &
   if (settings.defaultMessageTimeToLiveMs !== undefined) {
     checkRange('defaultMessageTimeToLiveMs', settings.defaultMessageTimeToLiveMs, 1, Number.MAX_SAFE_INTEGER);
   }
+  if (settings.maxMessageSizeInKilobytes !== undefined)
+    checkRange('maxMessageSizeInKilobytes', settings.maxMessageSizeInKilobytes, 1_024, 102_400);
+  if (settings.autoDeleteOnIdleMs !== undefined)
+    checkRange('autoDeleteOnIdleMs', settings.autoDeleteOnIdleMs, 300_000, Number.MAX_SAFE_INTEGER);
   return settings;
 }
 

@@ -106,6 +106,7 @@ export class EntityTable {
     });
     this.#entities.set(entityKey(path), entity);
     this.#topicOf(path)?.subscriptions.set(entityKey(path), entity);
+    this.#noteIdle(entity);
     return entity;
   }
 
@@ -116,6 +117,12 @@ export class EntityTable {
   ): void {
     entity.change(change, nowMs);
     this.#parts.log.entity(entity.description);
+    entity.accessedAtMs = nowMs;
+    this.#noteIdle(entity);
+  }
+
+  #noteIdle({ settings, accessedAtMs }: Entity): void {
+    if (settings.autoDeleteOnIdleMs !== undefined) this.#parts.onDeadline(accessedAtMs + settings.autoDeleteOnIdleMs);
   }
 
   /** Changes options. What cannot change after creation stays, as in Azure. */

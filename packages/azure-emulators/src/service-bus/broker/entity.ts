@@ -15,6 +15,8 @@ export class Entity {
   /** Subscriptions of a topic by lower-case name. */
   readonly subscriptions = new Map<string, Entity>();
   accessedAtMs: number;
+  /** Clients were attached when the broker last looked for idle entities. */
+  wasAttached = false;
   #description: EntityDescription;
   #rules: readonly CompiledRule[];
 

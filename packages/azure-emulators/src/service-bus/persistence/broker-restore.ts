@@ -82,6 +82,7 @@ export class BrokerRestore implements ReplayLog {
     );
     for (const description of topicsFirst) {
       const entity = broker.entities.restore(description);
+      entity.accessedAtMs = nowMs; // uses are not recorded: what was alive at the stop is idle from now on
       for (const queue of entity.queues()) {
         const restored = this.#queues.get(queue.path);
         if (restored === undefined) continue;

@@ -55,6 +55,11 @@ export class QueueConsumers {
     this.#parts = parts;
   }
 
+  /** Receivers have a link, or wait for one. */
+  get isAttached(): boolean {
+    return this.#consumers.length + this.#waiting.size > 0;
+  }
+
   /** The connection that holds a session, to check requests that act on it. */
   holderOf(session: SessionLock): number | undefined {
     return this.#consumers.find((consumer) => consumer.session === session)?.link.connection.id;

@@ -65,10 +65,14 @@ export class ServiceBusLinks implements AmqpService {
       }
       entity.checkEnabled('send');
       this.#producers.set(link, entity.path);
-      link.accept({
-        onMessage: (delivery) => this.#receive(link, delivery),
-        onClose: () => this.#producers.delete(link),
-      });
+      const { maxMessageSizeInKilobytes } = entity.settings;
+      link.accept(
+        {
+          onMessage: (delivery) => this.#receive(link, delivery),
+          onClose: () => this.#producers.delete(link),
+        },
+        maxMessageSizeInKilobytes === undefined ? {} : { maxMessageBytes: maxMessageSizeInKilobytes * 1024 },
+      );
     } catch (error) {
       link.refuse(wireError(error));
     }
@@ -112,6 +116,13 @@ export class ServiceBusLinks implements AmqpService {
   /** Hands out what a queue has. */
   dispatch(queue: MessageQueue): void {
     this.#consumers.get(queue)?.dispatch();
+  }
+
+  /** Tells whether a client has a link to the entity. */
+  isAttached(entity: Entity): boolean {
+    if (entity.queues().some((queue) => this.#consumers.get(queue)?.isAttached === true)) return true;
+    for (const path of this.#producers.values()) if (path === entity.path) return true;
+    return false;
   }
 
   /** Detaches all links of deleted entities; their clients are told that the entity is gone. */
