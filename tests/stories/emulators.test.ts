@@ -17,7 +17,8 @@ describe('drover up', () => {
     withDataDirectory(async (directory, started) => {
       const settings = developmentSettings(await developmentPorts());
       const first = started(startUp(`${directory}-1`, { args: ['--json', '--app', ordersApp], env: settings }));
-      await readyLine(first);
+      const { emulatorsPage } = await readyLine(first);
+      expect((await fetch(emulatorsPage ?? '')).status).toBe(200);
       await eventually(() => expect(saidAboutEmulators(first)).not.toEqual([]));
       const second = started(startUp(`${directory}-2`, { args: ['--json', '--app', ordersApp], env: settings }));
       await readyLine(second);

@@ -10,6 +10,8 @@ export const drover = path.join(root, 'apps/cli/bin/drover.js');
 
 export interface ReadyLine {
   readonly event: 'ready';
+  /** If an application needs emulators. */
+  readonly emulatorsPage?: string;
   readonly urls: { readonly public: string; readonly functionRpc?: string; readonly functionRpcLoopback?: string };
   readonly pids: {
     readonly platform: number;
@@ -35,7 +37,7 @@ export function plainEnvironment(extra: NodeJS.ProcessEnv = {}): NodeJS.ProcessE
   const own = Object.entries(process.env).filter(
     ([name]) => !/^(DROVER_|DATABASE_|NODE_|VITEST|npm_|OTEL_|CI$)/i.test(name),
   );
-  return { ...Object.fromEntries(own), DROVER_EMULATORS: 'off', ...extra };
+  return { ...Object.fromEntries(own), DROVER_EMULATORS: 'off', DROVER_EMULATORS_PAGE_PORT: '0', ...extra };
 }
 
 /** Lets functions and callbacks have endpoints on this machine, as the endpoints of tests are. */

@@ -24,6 +24,12 @@ export const dataDirectoryVariable = text('DROVER_DATA_DIR', {
     'Directory in which `drover up` stores all data, keys and logs, and every runtime the data of its emulators (in `emulators`). Same as `--data-dir`.',
 });
 
+export const emulatorsPageVariable = port('DROVER_EMULATORS_PAGE_PORT', {
+  default: 10_003,
+  about:
+    'Port of the page that shows what the emulators hold: messages, dead letters, blobs and tables. On loopback only. If it is in use, the page takes a free one and the log says which; 0 takes a free one.',
+});
+
 export const runtimeVariables = {
   httpHost: text('DROVER_RUNTIME_HOST', {
     default: '127.0.0.1',
@@ -210,6 +216,7 @@ export const runtimeVariables = {
     about:
       'Whether emulators of Service Bus, Event Hubs and Storage are started for applications whose settings have connection strings for development (`UseDevelopmentStorage=true`, `UseDevelopmentEmulator=true`), or that use storage without `AzureWebJobsStorage`. An emulator that already answers at such an address is used instead.',
   }),
+  emulatorsPagePort: emulatorsPageVariable,
   hotReload: oneOf('DROVER_HOT_RELOAD', ['on', 'off'], {
     default: 'off',
     about: 'Whether applications are redeployed when their files change.',

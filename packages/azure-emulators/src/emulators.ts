@@ -1,5 +1,6 @@
 import type { EntityConsole, EntityStatus } from './entity-console.js';
 import type { Entities } from './entities/entities.js';
+import type { StorageView } from './storage-view.js';
 
 /** Service Bus and Event Hubs share the AMQP port. */
 export type EmulatorPort = 'amqp' | 'blob' | 'queue' | 'table';
@@ -50,6 +51,8 @@ export interface Emulators {
   readonly connectionStrings: EmulatorConnectionStrings;
   /** Services whose messages can be looked at, by name. */
   readonly consoles: ReadonlyMap<string, EntityConsole>;
+  /** Blobs and tables, for looking at them. */
+  readonly storage: readonly StorageView[];
   /** Creates the entities that do not exist. Those that exist stay as they are. */
   declare(entities: Entities): Promise<void>;
   /** All entities with messages; cheap enough for every second. */

@@ -1,5 +1,6 @@
 import type { Entities } from './entities/entities.js';
 import type { EntityConsole } from './entity-console.js';
+import type { StorageView } from './storage-view.js';
 
 /** What a service gets to start. */
 export interface ServiceOptions {
@@ -23,6 +24,8 @@ export interface RunningService {
   /** With which the service answers TLS on the same port, in PEM. */
   readonly certificate?: string;
   readonly consoles: Readonly<Record<string, EntityConsole>>;
+  /** Of blobs and tables. */
+  readonly storage?: StorageView;
   declare(entities: Entities): Promise<void>;
   stop(): Promise<void>;
 }

@@ -61,6 +61,7 @@ function compose(host: string, running: readonly (readonly [EmulatorPort, Runnin
     certificate: running.find(([, { certificate }]) => certificate !== undefined)?.[1].certificate,
     connectionStrings: connectionStrings(host, ports),
     consoles,
+    storage: running.flatMap(([, { storage }]) => storage ?? []),
     declare: async (entities) => {
       for (const [, service] of running) await service.declare(entities);
     },

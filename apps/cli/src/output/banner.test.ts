@@ -34,6 +34,13 @@ describe('the banner of drover up', () => {
     expect(banner(undefined, []).trimStart().split('\n')[0]).toBe(`Drover is up: ${url}`);
   });
 
+  it('names the page of the emulators when an application has any', () => {
+    expect(banner(undefined)).not.toContain('  emulators  ');
+    const report = { urls: {}, pids: {}, credentialsFile: 'c', applications: [], functions: [], problems: [] };
+    const page = 'http://localhost:10003/';
+    expect(renderBanner({ ...report, emulatorsPage: page }, undefined)).toContain(`  emulators    ${page}\n`);
+  });
+
   it('shows methods and real URLs, whatever the route prefix is', () => {
     const shown = banner(
       keysOf([

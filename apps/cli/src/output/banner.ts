@@ -17,7 +17,7 @@ Drover is up: ${url}
 
 ${apps}  API          ${url}/openapi.json
   API key      ${report.credentialsFile}
-  data, logs   ${directory}
+${report.emulatorsPage === undefined ? '' : `  emulators    ${report.emulatorsPage}\n`}  data, logs   ${directory}
 
 Try in another terminal:
 

@@ -129,7 +129,17 @@ export function composeUp(
   );
   const [firstWorker, ...others] = collectionWorkers;
   const laterWorkers = new LaterCollectionWorkers(others, io);
-  const report = { config, directory, database, credentials, platform, runtime, collectionWorkers, laterWorkers };
+  const report = {
+    config,
+    directory,
+    database,
+    credentials,
+    platform,
+    runtime,
+    collectionWorkers,
+    laterWorkers,
+    emulators,
+  };
   return {
     life: inOrder('drover up', [
       directory,

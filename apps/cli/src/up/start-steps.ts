@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { newApiKey } from '@drover/collection-engine';
 import type { RuntimeKeys } from '@drover/contracts';
 import { controlPlaneErrors } from '@drover/control-plane';
-import { applicationIdOf } from '@drover/runtime';
+import { applicationIdOf, type SupervisedEmulators } from '@drover/runtime';
 import { makeDirectories, step, type Lifecycle, type Randomness, type SupervisedProcess } from '@drover/service-kit';
 import type { LaterCollectionWorkers } from './collection-workers.js';
 import type { UpConfig } from './config.js';
@@ -24,6 +24,8 @@ export interface UpReport {
   /** Names of the applications that were to be served. */
   readonly applications: readonly string[];
   readonly functions: readonly ServedFunction[];
+  /** Page of the emulators; absent if no application needs any. */
+  readonly emulatorsPage?: string;
   /** Applications of which no call is served, each with the reason. */
   readonly problems: readonly { readonly application: string; readonly problem: string }[];
 }
@@ -109,6 +111,7 @@ interface ReportOptions {
   readonly runtime: SupervisedProcess;
   readonly collectionWorkers: readonly SupervisedProcess[];
   readonly laterWorkers: LaterCollectionWorkers;
+  readonly emulators: SupervisedEmulators;
 }
 
 /** Completes the credentials file with the public URL, and reports that everything is ready. */
@@ -127,6 +130,7 @@ export function reportReady(
       const expected = folders.filter((name) => !problems.some(({ application }) => application === name));
       const keys = folders.length > 0 ? await untilHosted(options, expected) : undefined;
       laterWorkers.launch();
+      const emulatorsPage = await options.emulators.page(pageWithinMs);
       const ready: UpReport = {
         urls: { public: url, functionRpc, functionRpcLoopback },
         pids: {
@@ -139,6 +143,7 @@ export function reportReady(
         applications: folders,
         functions: keys ? servedFunctions(keys, url) : [],
         problems,
+        ...(emulatorsPage !== undefined && { emulatorsPage }),
       };
       report(ready, keys);
     },
@@ -146,6 +151,8 @@ export function reportReady(
 }
 
 const pollMs = 20;
+/** How long the banner waits for the page of emulators that an application has asked for. */
+const pageWithinMs = 5_000;
 /** How long the runtime may take to hear of an application that is deployed. */
 const hostedWithinMs = 10_000;
 

@@ -12,14 +12,14 @@ import {
   type ProcessIo,
   type Randomness,
 } from '@drover/service-kit';
-import { dataDirectoryVariable } from '../config.js';
+import { dataDirectoryVariable, emulatorsPageVariable } from '../config.js';
 import { endpointKey, type DemandedEndpoint } from './emulator-demand.js';
-import { isEmulatorsDemand } from './emulators-demand-message.js';
+import { isEmulatorsDemand, type EmulatorsPageMessage } from './emulators-demand-message.js';
 import { emulatorsReaders, type EmulatorsObservation } from './emulators-observations.js';
 import { EndpointKeeper, toEntities } from './endpoint-keeper.js';
 import { untilPortFree } from './until-port-free.js';
 
-const emulatorsVariables = { dataDir: dataDirectoryVariable };
+const emulatorsVariables = { dataDir: dataDirectoryVariable, pagePort: emulatorsPageVariable };
 const host = '127.0.0.1';
 
 type EmulatorsConfig = Configuration<typeof emulatorsVariables>;
@@ -29,14 +29,23 @@ export function emulatorsProcess(parent: NodeJS.Process): ProcessDescription<Emu
   return {
     name: 'emulators',
     parse: (environment) => parseConfiguration('emulators', emulatorsVariables, environment),
-    compose: ({ dataDir }, io) => composeEmulators(path.resolve(dataDir, 'emulators'), io, parent),
+    compose: ({ dataDir, pagePort }, io) =>
+      composeEmulators({ dataDirectory: path.resolve(dataDir, 'emulators'), pagePort }, io, parent),
   };
 }
 
-function composeEmulators(dataDirectory: string, io: ProcessIo, parent: NodeJS.Process): Composition {
+function composeEmulators(
+  places: Pick<EmulatorEndpointsOptions, 'dataDirectory' | 'pagePort'>,
+  io: ProcessIo,
+  parent: NodeJS.Process,
+): Composition {
   const { clock, randomness, sinks } = io;
   const observe = createObserve(emulatorsReaders, sinks);
-  const endpoints = new EmulatorEndpoints({ dataDirectory, clock, randomness, observe });
+  const onSettled = (url: string | undefined): void => {
+    const message: EmulatorsPageMessage = { type: 'emulators.page', url };
+    parent.send?.(message, () => undefined); // a supervisor that has just ended has no use for it
+  };
+  const endpoints = new EmulatorEndpoints({ ...places, clock, randomness, observe, onSettled });
   const onMessage = (message: unknown): void => {
     if (!isEmulatorsDemand(message)) return;
     endpoints.add(message.endpoints).catch((error: unknown) => {
@@ -57,6 +66,9 @@ function composeEmulators(dataDirectory: string, io: ProcessIo, parent: NodeJS.P
 
 interface EmulatorEndpointsOptions {
   readonly dataDirectory: string;
+  readonly pagePort: number;
+  /** Called when demanded endpoints are served, or left to others, with the address of the page if there is one. */
+  readonly onSettled: (page: string | undefined) => void;
   readonly clock: Clock;
   readonly randomness: Randomness;
   readonly observe: Observe<EmulatorsObservation>;
@@ -86,7 +98,8 @@ class EmulatorEndpoints {
     const named = (state: EndpointKeeper['state']): string[] =>
       added.flatMap((keeper) => (keeper.state === state ? [keeper.name] : []));
     const [serving, borrowed] = [named('serving'), named('borrowed')];
-    const page = serving.length > 0 ? await this.#startPage() : undefined;
+    const page = serving.length > 0 ? await this.#startPage() : await this.#page;
+    this.#options.onSettled(page?.url);
     if (serving.length + borrowed.length > 0)
       observe({ kind: 'emulators.ready', serving, borrowed, dataDirectory, page: page?.url });
   }
@@ -126,12 +139,22 @@ class EmulatorEndpoints {
     return keeper;
   }
 
-  /** On any free port. The emulators serve without it. */
+  /** The emulators serve without it. */
   #startPage(): Promise<EmulatorsPage | undefined> {
-    return (this.#page ??= import('@drover/azure-emulators')
-      .then(({ startEmulatorsPage }) =>
-        startEmulatorsPage(() => [...this.#keepers.values()].flatMap(({ emulators }) => emulators ?? []), 0),
-      )
-      .catch(() => undefined));
+    return (this.#page ??= this.#openPage().catch(() => undefined));
+  }
+
+  /** On its port, or on a free one if that is in use: two installations on one machine have a page each. */
+  async #openPage(): Promise<EmulatorsPage> {
+    const { startEmulatorsPage } = await import('@drover/azure-emulators');
+    const { pagePort, observe } = this.#options;
+    const shown = () => [...this.#keepers.values()].flatMap(({ emulators }) => emulators ?? []);
+    return startEmulatorsPage(shown, pagePort).catch(async (error: unknown) => {
+      const elsewhere = await startEmulatorsPage(shown, 0);
+      const reason = error instanceof Error ? error.message : String(error);
+      const sentence = `the page of the emulators is at ${elsewhere.url}, because its port ${pagePort} cannot be used (${reason}); set DROVER_EMULATORS_PAGE_PORT to choose another`;
+      observe({ kind: 'emulators.warning', sentence });
+      return elsewhere;
+    });
   }
 }

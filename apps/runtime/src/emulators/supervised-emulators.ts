@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import {
+  sleep,
   SupervisedProcess,
   type Clock,
   type Environment,
@@ -12,7 +13,7 @@ import {
 } from '@drover/service-kit';
 import { emulatorsFailed } from '../errors.js';
 import { mergeDemands, type DemandedEndpoint } from './emulator-demand.js';
-import type { EmulatorsDemandMessage } from './emulators-demand-message.js';
+import { isEmulatorsPage, type EmulatorsDemandMessage } from './emulators-demand-message.js';
 
 const emulatorsModule = fileURLToPath(new URL('emulators-main.js', import.meta.url));
 
@@ -39,11 +40,16 @@ export class SupervisedEmulators implements Lifecycle {
   #child: ChildProcess | undefined;
   #started: Promise<void> | undefined;
   readonly #stopping = new AbortController();
+  #pageUrl: string | undefined;
+  #hasSettled = false;
+  #onPage: () => void = () => undefined;
 
   readonly #onFailed: (reason: string) => void;
+  readonly #clock: Clock;
 
   constructor(options: SupervisedEmulatorsOptions) {
     this.#onFailed = options.onFailed;
+    this.#clock = options.clock;
     this.#process = new SupervisedProcess({
       ...options,
       role: this.name,
@@ -56,12 +62,29 @@ export class SupervisedEmulators implements Lifecycle {
         },
         detach: () => (this.#child = undefined),
       },
+      onMessage: (message) => {
+        if (!isEmulatorsPage(message)) return;
+        this.#pageUrl = message.url ?? this.#pageUrl;
+        this.#hasSettled = true;
+        this.#onPage();
+      },
       failed: (reason, cause) => emulatorsFailed({ reason }, cause),
     });
   }
 
   get pid(): number | undefined {
     return this.#process.pid;
+  }
+
+  /** Address of the page; undefined if this process serves no emulator, or does not after `withinMs`. */
+  async page(withinMs: number): Promise<string | undefined> {
+    if (!this.#started || this.#hasSettled) return this.#pageUrl;
+    const isThere = new Promise<void>((resolve) => (this.#onPage = resolve));
+    const waiting = new AbortController();
+    const late = sleep(this.#clock, withinMs, AbortSignal.any([waiting.signal, this.#stopping.signal]));
+    await Promise.race([isThere, late.catch(() => undefined)]);
+    waiting.abort();
+    return this.#pageUrl;
   }
 
   /** Starts with the first demand. */
@@ -97,7 +120,7 @@ export class SupervisedEmulators implements Lifecycle {
 }
 
 const passedVariables =
-  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_.*|NODE_.*|DROVER_(DATA_DIR|LOG_LEVEL|DRAIN_.*)|DROVER_TEST_.*)$/;
+  /^(PATH|HOME|TMPDIR|TZ|LANG|LC_.*|NODE_.*|DROVER_(DATA_DIR|EMULATORS_PAGE_PORT|LOG_LEVEL|DRAIN_.*)|DROVER_TEST_.*)$/;
 
 /** The emulators need no connection string or key of the platform or an application. */
 function withoutSecrets(environment: Environment): NodeJS.ProcessEnv {

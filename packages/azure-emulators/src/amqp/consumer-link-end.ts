@@ -10,7 +10,7 @@ import { internalError, LinkEnd } from './link-end.js';
 import type { OutgoingSession } from './outgoing-session.js';
 import type { OutputBuffer } from './output-buffer.js';
 import type { FlowFields, RheaLink } from './rhea-endpoints.js';
-import { plainValue } from './values.js';
+import { describedLike, plainValue } from './values.js';
 
 /** Output waiting for a slow client; above it a link takes no more deliveries until the socket has drained. */
 const maxPendingOutputBytes = 4 * 1024 * 1024;
@@ -58,7 +58,7 @@ export class ConsumerLinkEnd extends LinkEnd implements ConsumerLink {
     attach.rcv_settle_mode = this.link.remote.attach.rcv_settle_mode ?? undefined;
     attach.target = this.link.remote.attach.target?.described();
     const { source } = this.link.remote.attach;
-    if (reply.filters) this.link.set_source({ address: source?.address, filter: reply.filters });
+    if (reply.filters) this.link.set_source({ address: source?.address, filter: this.#describedAlike(reply.filters) });
     else attach.source = source?.described();
     this.sendAttach(reply);
     // rhea writes the attach in a tick that is already queued: deliveries start right behind it.
@@ -66,6 +66,12 @@ export class ConsumerLinkEnd extends LinkEnd implements ConsumerLink {
       this.#attached = true;
       this.offerCredit();
     });
+  }
+
+  /** Gives filters the descriptors of the client's own: some SDKs read only described filters, others only plain ones. */
+  #describedAlike(filters: Readonly<Record<string, unknown>>): Record<string, unknown> {
+    const asked = this.link.remote.attach.source?.filter ?? {};
+    return Object.fromEntries(Object.entries(filters).map(([key, value]) => [key, describedLike(asked[key], value)]));
   }
 
   override refuse(error: AmqpError): void {

@@ -13,7 +13,7 @@ import { encodeMapSection, splitMessage } from './message-sections.js';
 import { decodeValue, encodeValue } from './values.js';
 
 /** What a request node reads of a message. */
-export interface RequestMessage {
+export interface NodeRequest {
   /** As it was encoded: the reply's correlation id repeats it with its type. */
   readonly messageId: Buffer;
   readonly replyTo: string | undefined;
@@ -29,7 +29,7 @@ const valueSection = Buffer.from([0x00, 0x53, 0x77]);
 const idCodes = new Set<number | undefined>([0x40, 0x44, 0x53, 0x80, 0x98, 0xa0, 0xb0, 0xa1, 0xb1]);
 
 /** Decodes a request. Returns undefined for bytes that are no message. */
-export function decodeRequest(payload: Buffer): RequestMessage | undefined {
+export function decodeRequest(payload: Buffer): NodeRequest | undefined {
   try {
     const { properties, applicationProperties, body } = splitMessage(payload);
     const fields = properties === undefined ? [] : (compoundItems(properties, valueEnd(properties, 1)) ?? []);
@@ -47,7 +47,7 @@ export function decodeRequest(payload: Buffer): RequestMessage | undefined {
 }
 
 /** Status in both spellings: SDKs read one or the other. Throws for an id that is no message id. */
-export function encodeReply({ messageId }: RequestMessage, reply: ManagementReply): Buffer {
+export function encodeReply({ messageId }: NodeRequest, reply: ManagementReply): Buffer {
   if (!idCodes.has(messageId[0])) throw new MalformedMessage('the message id is no string, ulong, uuid or binary');
   const status = encodeInt(reply.status);
   const description = encodeString(reply.description ?? '');

@@ -3,7 +3,7 @@ import type { IncomingDelivery, ManagementReply, ManagementRequest } from './amq
 import type { ConsumerLinkEnd } from './consumer-link-end.js';
 import { internalError } from './link-end.js';
 import type { ProducerLinkEnd } from './producer-link-end.js';
-import { decodeRequest, encodeReply, type RequestMessage } from './request-message.js';
+import { decodeRequest, encodeReply, type NodeRequest } from './request-message.js';
 
 export type AnswerRequest = (
   request: ManagementRequest,
@@ -63,7 +63,7 @@ export class RequestNodes {
     this.#send(link, connection, message, reply);
   }
 
-  #send(link: ProducerLinkEnd, connection: AmqpConnection, request: RequestMessage, reply: ManagementReply): void {
+  #send(link: ProducerLinkEnd, connection: AmqpConnection, request: NodeRequest, reply: ManagementReply): void {
     const target = replyLink(connection, request.replyTo, link.address);
     const replies = target && this.#waiting.get(target);
     if (!target || !replies) return; // the client is gone

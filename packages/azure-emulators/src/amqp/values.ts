@@ -56,6 +56,12 @@ export function plainValue(value: unknown): unknown {
   return plain;
 }
 
+/** Returns the value with the descriptor of another one, if that has one. */
+export function describedLike(model: unknown, value: unknown): unknown {
+  const descriptor = isTyped(model) && 'descriptor' in model ? model.descriptor : undefined;
+  return descriptor === undefined ? value : Object.assign(codec.wrap(value), { descriptor });
+}
+
 function isTyped(value: unknown): value is { readonly value: unknown } {
   return typeof value === 'object' && value !== null && 'type' in value && 'value' in value && 'toRheaTyped' in value;
 }

@@ -68,6 +68,11 @@ export class AzuriteService {
     return this.#running?.pid;
   }
 
+  /** Starts Azurite if it does not run, and returns the port on which it listens itself. */
+  async backendPort(): Promise<number> {
+    return (await this.#azurite()).port;
+  }
+
   async stop(): Promise<void> {
     if (this.#isStopped) return;
     this.#isStopped = true;

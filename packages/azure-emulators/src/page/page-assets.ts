@@ -41,6 +41,19 @@ export const pageHtml = `<!doctype html>
 </table>
 <p><button id="more" hidden>More</button></p>
 </section>
+<section>
+<h2>Blobs and tables</h2>
+<p id="storage"></p>
+<div id="storage-detail" hidden>
+<h3 id="storage-title"></h3>
+<table>
+<thead><tr><th>name</th><th>bytes</th><th>modified</th><th>content</th></tr></thead>
+<tbody id="items"></tbody>
+</table>
+<p><button id="more-items" hidden>More</button></p>
+</div>
+<p id="storage-notice" role="status"></p>
+</section>
 </main>
 </body>
 </html>
@@ -169,6 +182,76 @@ byId('purge').addEventListener('click', () => act(async () => {
   await show(deadLetters);
   return count + ' messages were deleted.';
 }));
+let shownStorage;
+let nextItems;
+
+const storageKinds = { blob: ['Blob containers', 'Show blobs'], table: ['Tables', 'Show tables'] };
+
+async function refreshStorage(start) {
+  await storageAct(async () => {
+    const { storage } = await call('storage' + (start ? '?start=' + start : ''));
+    byId('storage').replaceChildren(...storage.map(({ kind, isRunning, names }) => {
+      const line = document.createElement('span');
+      const [title, action] = storageKinds[kind];
+      line.append(title + ': ');
+      if (!isRunning) line.append(button(action, () => refreshStorage(kind)));
+      else if (names.length === 0) line.append('none ');
+      for (const name of names) line.append(button(name, () => chooseStorage(kind, name)), ' ');
+      line.append(document.createElement('br'));
+      return line;
+    }));
+  });
+}
+
+function button(text, onClick) {
+  const made = document.createElement('button');
+  made.textContent = text;
+  made.addEventListener('click', onClick);
+  return made;
+}
+
+async function chooseStorage(kind, name) {
+  shownStorage = { kind, name };
+  nextItems = undefined;
+  byId('storage-detail').hidden = false;
+  byId('storage-title').textContent = name;
+  byId('items').replaceChildren();
+  await storageAct(addItems);
+}
+
+async function addItems() {
+  const query = new URLSearchParams(shownStorage);
+  if (nextItems !== undefined) query.set('after', nextItems);
+  const { items, next } = await call('items?' + query);
+  nextItems = next;
+  byId('more-items').hidden = next === undefined;
+  for (const item of items) {
+    const line = row([[item.name], [item.bytes ?? '', 'number'], [item.modified], [item.text ?? '', 'body']]);
+    const cell = line.lastElementChild;
+    if (item.text === undefined) cell.replaceChildren(button('Show', () => showContent(item.name, cell)));
+    byId('items').append(line);
+  }
+}
+
+function showContent(item, cell) {
+  return storageAct(async () => {
+    const { text } = await call('content?' + new URLSearchParams({ ...shownStorage, item }));
+    cell.textContent = text;
+  });
+}
+
+async function storageAct(action) {
+  try {
+    await action();
+    byId('storage-notice').textContent = '';
+  } catch (error) {
+    byId('storage-notice').textContent = error.message;
+  }
+}
+
+byId('more-items').addEventListener('click', () => storageAct(addItems));
 refresh();
+refreshStorage();
 setInterval(refresh, 1000);
+setInterval(() => refreshStorage(), 5000);
 `;

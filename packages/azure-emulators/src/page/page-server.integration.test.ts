@@ -44,6 +44,7 @@ describe('the page of the emulators', () => {
       status: () => console.entities(),
       consoles: new Map([['queues', console]]),
       certificate: 'CERTIFICATE',
+      storage: [],
       connectionStrings: { serviceBus: undefined, eventHubs: undefined, storage: 'UseDevelopmentStorage=true' },
     };
     page = await startEmulatorsPage(() => [shown], 0);

@@ -1,6 +1,7 @@
 import http, { type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Emulators } from '../emulators.js';
 import type { EntityConsole, TypedMessage } from '../entity-console.js';
+import type { StorageView } from '../storage-view.js';
 import { pageCss, pageHtml, pageScript } from './page-assets.js';
 import { refusePageRequest } from './request-guard.js';
 
@@ -10,7 +11,7 @@ export interface EmulatorsPage {
   stop(): Promise<void>;
 }
 
-type Shown = Pick<Emulators, 'status' | 'consoles' | 'connectionStrings' | 'certificate'>;
+type Shown = Pick<Emulators, 'status' | 'consoles' | 'connectionStrings' | 'certificate' | 'storage'>;
 
 const loopback = '127.0.0.1';
 /** A send of more is refused: the page is for messages that a person types. */
@@ -92,6 +93,9 @@ async function answer(shown: readonly Shown[], port: number, request: IncomingMe
   if (method === 'GET' && pathname === '/certificate.pem') return certificateOf(shown);
   if (method === 'GET' && pathname === '/api/entities') return json(listEntities(shown));
   if (method === 'GET' && pathname === '/api/messages') return json(await listMessages(shown, searchParams));
+  if (method === 'GET' && pathname === '/api/storage') return json(await listStorage(shown, searchParams));
+  if (method === 'GET' && pathname === '/api/items') return json(await listItems(shown, searchParams));
+  if (method === 'GET' && pathname === '/api/content') return json(await readContent(shown, searchParams));
   const change = method === 'POST' ? changes[pathname] : undefined;
   if (!change) throw new BadRequest(404, `${method} ${pathname} does not exist.`);
   return json(await change(shown, await readJson(request)));
@@ -121,6 +125,36 @@ async function listMessages(shown: readonly Shown[], query: URLSearchParams): Pr
     max: messagesPerPage,
   });
   return { messages, isMore: messages.length === messagesPerPage };
+}
+
+/** Containers and tables. A service that no application has used is not started for a look, unless the developer asks. */
+async function listStorage(shown: readonly Shown[], query: URLSearchParams): Promise<unknown> {
+  const views = shown.flatMap(({ storage }) => storage);
+  const isAsked = (kind: string): boolean => query.get('start') === kind;
+  return {
+    storage: await Promise.all(
+      views.map(async (view) => ({
+        kind: view.kind,
+        isRunning: view.state === 'running' || isAsked(view.kind),
+        names: view.state === 'running' || isAsked(view.kind) ? await view.names() : [],
+      })),
+    ),
+  };
+}
+
+function listItems(shown: readonly Shown[], query: URLSearchParams): Promise<unknown> {
+  return viewOf(shown, query.get('kind')).items(query.get('name') ?? '', query.get('after') ?? undefined);
+}
+
+async function readContent(shown: readonly Shown[], query: URLSearchParams): Promise<unknown> {
+  const view = viewOf(shown, query.get('kind'));
+  return { text: await view.content(query.get('name') ?? '', query.get('item') ?? '') };
+}
+
+function viewOf(shown: readonly Shown[], kind: string | null): StorageView {
+  const view = shown.flatMap(({ storage }) => storage).find((one) => one.kind === kind);
+  if (!view) throw new BadRequest(404, `The service "${kind ?? ''}" does not run.`);
+  return view;
 }
 
 type Change = (shown: readonly Shown[], body: Readonly<Record<string, unknown>>) => Promise<unknown>;

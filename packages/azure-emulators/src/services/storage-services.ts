@@ -1,4 +1,5 @@
 import { AzuriteService } from '../azurite/azurite-service.js';
+import { BlobView, TableView } from '../azurite/storage-views.js';
 import { QueueService } from '../queues/queue-service.js';
 import type { RunningService, ServiceOptions } from '../running-service.js';
 
@@ -41,5 +42,11 @@ async function startAzuriteService(
     warn,
     ...(dataDirectory !== undefined && { dataDirectory }),
   });
-  return { port: azurite.port, consoles: {}, declare: () => Promise.resolve(), stop: () => azurite.stop() };
+  return {
+    port: azurite.port,
+    consoles: {},
+    storage: kind === 'blob' ? new BlobView(azurite) : new TableView(azurite),
+    declare: () => Promise.resolve(),
+    stop: () => azurite.stop(),
+  };
 }

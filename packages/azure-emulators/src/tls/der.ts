@@ -10,7 +10,7 @@ export function der(tag: number, content: Buffer): Buffer {
 export const sequence = (...parts: readonly Buffer[]): Buffer => der(0x30, Buffer.concat(parts));
 export const set = (part: Buffer): Buffer => der(0x31, part);
 /** The bytes of a positive number, whose first bit is 0. */
-export const integer = (bytes: Buffer): Buffer => der(0x02, bytes);
+export const derInteger = (bytes: Buffer): Buffer => der(0x02, bytes);
 export const utf8 = (text: string): Buffer => der(0x0c, Buffer.from(text));
 export const objectId = (...bytes: readonly number[]): Buffer => der(0x06, Buffer.of(...bytes));
 

@@ -1,7 +1,7 @@
 import { generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { der, integer, objectId, sequence, set, utcTime, utf8 } from './der.js';
+import { der, derInteger, objectId, sequence, set, utcTime, utf8 } from './der.js';
 
 /** A key and a certificate that vouches for itself, in PEM. */
 export interface DevelopmentCertificate {
@@ -53,8 +53,8 @@ function createCertificate(nowMs: number): DevelopmentCertificate {
   const serial = randomBytes(8);
   serial[0] = 0x40 | ((serial[0] ?? 0) & 0x3f); // positive, without a leading zero
   const body = sequence(
-    der(0xa0, integer(Buffer.of(2))),
-    integer(serial),
+    der(0xa0, derInteger(Buffer.of(2))),
+    derInteger(serial),
     ecdsaWithSha256,
     issuer,
     sequence(utcTime(nowMs - dayMs), utcTime(nowMs + validDays * dayMs)),

@@ -175,6 +175,28 @@ describe.each([
     expect(compoundItems(detached, valueEnd(detached, 1))).toHaveLength(3);
   });
 
+  it('gets its session filter back with the descriptor that it has given it', async () => {
+    const { running, client } = await start(e);
+    await running.client.createSender('jobs').sendMessages({ body: 'x', sessionId: 's' });
+    const filterCode = Buffer.from([0x00, 0x80, 0, 0, 0, 0x13, 0x70, 0, 0, 0x0c]);
+    const filter = e.map(e.symbol('com.microsoft:session-filter'), Buffer.concat([filterCode, absent]));
+    const source = [e.string('jobs'), absent, absent, absent, absent, absent, absent, filter];
+    client.send('attach', [
+      e.string('session'),
+      e.uint(0),
+      e.boolean(true),
+      ubyte(0),
+      ubyte(1),
+      e.described(0x28, 'amqp:source:list', e.list(...source)),
+      e.described(0x29, 'amqp:target:list', e.list()),
+    ]);
+    const granted = (await client.next('attach')).fields[5] ?? absent;
+    const filters = (compoundItems(granted, valueEnd(granted, 1)) ?? [])[7] ?? absent;
+    const [, value = absent] = compoundItems(filters, 0) ?? [];
+    expect(value.subarray(0, filterCode.length).equals(filterCode)).toBe(true);
+    expect(decodeValue(value)).toBe('s');
+  });
+
   it('takes a link over that it attaches again, and keeps its connection', async () => {
     const { running, client } = await start(e);
     attach(client, e, { name: 'same', handle: 0, role: true, address: 'orders' });
