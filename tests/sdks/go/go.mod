@@ -1,0 +1,3 @@
+module drover-sdk-checks
+
+go 1.23.0
