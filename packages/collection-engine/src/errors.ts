@@ -4,6 +4,7 @@ import { definitionErrors } from './definition/definition-errors.js';
 import { collectionUnknown } from './model/collection-unknown.js';
 import { requestErrors } from './request/request-errors.js';
 import { collectionStoreErrors } from './store/store-errors.js';
+import { storageErrors } from './storage/storage-errors.js';
 import { valueErrors } from './values/value-errors.js';
 import { writeErrors } from './write/write-errors.js';
 
@@ -15,6 +16,7 @@ export const collectionEngineErrors = [
   ...requestErrors,
   ...changeErrors,
   ...collectionStoreErrors,
+  ...storageErrors,
   ...bulkErrors,
   ...definitionErrors,
   ...valueErrors,

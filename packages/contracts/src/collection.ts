@@ -100,6 +100,12 @@ export const FieldDefinition = Type.Object(
     required: Type.Optional(Type.Boolean({ description: 'Whether every record has a value; false by default' })),
     unique: Type.Optional(Type.Boolean({ description: 'Whether no two records have the same value' })),
     indexed: Type.Optional(Type.Boolean({ description: 'Whether filters and sorting by this field use an index' })),
+    patternIndexed: Type.Optional(
+      Type.Boolean({
+        description:
+          'Whether filters by a part of the text, by a pattern or without regard to case use an index: contains, icontains, starts, istarts, ends, iends, ieq, like, ilike and regex, from three characters on. PostgreSQL needs the extension pg_trgm',
+      }),
+    ),
     searchable: Type.Optional(Type.Boolean({ description: 'Whether full-text search looks at this field' })),
     immutable: Type.Optional(Type.Boolean({ description: 'Whether the value stays as it was created' })),
     default: Type.Optional(Type.Unknown({ description: 'Value of new records without one' })),

@@ -38,7 +38,7 @@ const properties: Readonly<
 };
 
 /** Kinds of fields that each constraint is for. */
-const constraintKinds: Readonly<Record<keyof FieldConstraints, readonly FieldModel['traits']['kind'][]>> = {
+export const constraintKinds: Readonly<Record<keyof FieldConstraints, readonly FieldModel['traits']['kind'][]>> = {
   minValue: ['integer', 'number'],
   maxValue: ['integer', 'number'],
   minLength: ['text'],
@@ -115,6 +115,9 @@ function checkFlags(field: FieldModel, pointer: string): DefinitionProblem[] {
   }
   if (definition.searchable && (traits.kind !== 'text' || type === 'ENCRYPTED' || traits.column === undefined)) {
     refuse('searchable', `Full-text search is for stored texts, and "${field.name}" is ${type}. Remove "searchable".`);
+  }
+  if (definition.patternIndexed && (traits.kind !== 'text' || type === 'ENCRYPTED' || traits.column === undefined)) {
+    refuse('patternIndexed', `Patterns are for stored texts, and "${field.name}" is ${type}. Remove "patternIndexed".`);
   }
   for (const flag of ['required', 'immutable', 'default', 'defaultFormula'] as const) {
     if (definition[flag] && !traits.isWritable) {

@@ -46,7 +46,7 @@ function toField(definition: FieldDefinition, columns: StoredCollection['columns
   };
 }
 
-const isAlwaysIndexed: ReadonlySet<string> = new Set(['LOOKUP', 'MASTER_DETAIL', 'EXTERNAL_ID', 'AUTO_NUMBER']);
+export const isAlwaysIndexed: ReadonlySet<string> = new Set(['LOOKUP', 'MASTER_DETAIL', 'EXTERNAL_ID', 'AUTO_NUMBER']);
 
 /** A formula behaves like its result. */
 function traitsOf({ type, formula }: FieldDefinition): FieldTraits {

@@ -40,7 +40,7 @@ const texts = [
 
 const kinds: readonly (Pick<RandomField, 'kind' | 'domain'> & { readonly field: Omit<FieldDefinition, 'name'> })[] = [
   { field: { type: 'STRING' }, kind: 'text', domain: texts },
-  { field: { type: 'TEXT', searchable: true }, kind: 'text', domain: texts },
+  { field: { type: 'TEXT', searchable: true, patternIndexed: true }, kind: 'text', domain: texts },
   { field: { type: 'INTEGER' }, kind: 'number', domain: [-3, 0, 1, 2, 10, 2_147_483_647] },
   { field: { type: 'LONG' }, kind: 'number', domain: [0, 7, 9_007_199_254_740_991, -5] },
   { field: { type: 'DOUBLE' }, kind: 'number', domain: [-1.5, 0, 0.1, 3, 1e20] },

@@ -61,7 +61,7 @@ export interface QueryGrammar {
   readonly own?: readonly string[];
 }
 
-const defaultPageSize = 25;
+export const defaultPageSize = 25;
 /** A numbered page reads and drops all records before it; a cursor does not. */
 const mostSkipped = 100_000;
 

@@ -3,7 +3,9 @@ import type { FilterValue } from '../parse/parse-filter.js';
 import { excerpt, queryProblem, suggestion } from '../parse/query-problem.js';
 import { join, parameter, sql, type Sql } from '../sql/sql.js';
 import { invalid, toBoolean, toOperandValue } from './filter-value.js';
-import { asText, typed, typedList, type Operand, type OperandKind } from './operand.js';
+import { isPatternIndexed } from '../storage/collection-indexes.js';
+import { searchedText } from '../storage/search-document.js';
+import { asText, typed, typedList, type JsonPath, type Operand, type OperandKind } from './operand.js';
 
 /** A condition whose operand is resolved. */
 export interface Comparison {
@@ -20,7 +22,7 @@ const texts: readonly FilterOperator[] = [
 ];
 const lists: readonly FilterOperator[] = ['has', 'hasAny', 'hasAll', 'isnull'];
 
-const operatorsOf: Readonly<Record<OperandKind, readonly FilterOperator[]>> = {
+export const operatorsOf: Readonly<Record<OperandKind, readonly FilterOperator[]>> = {
   text: [...equality, ...order, ...texts, 'search'],
   integer: [...equality, ...order],
   number: [...equality, ...order],
@@ -47,7 +49,7 @@ export function comparisonSql({ operand, operator, values, parameter: name }: Co
       'UNKNOWN_OPERATOR',
       `"${excerpt(operand.name)}" cannot be compared with "${operator}".${suggestion(operator, offered)}`,
     );
-  const given: Given = { operand, operator, values, name, x: operand.expression(alias) };
+  const given: Given = { operand, operator, values, name, alias, x: operand.expression(alias) };
   const [value] = values;
   if (operator === 'isnull') return isNull(given, toBoolean(operand, value ?? 'true', name));
   if (value === null && (operator === 'eq' || operator === 'neq')) return isNull(given, operator === 'eq');
@@ -62,6 +64,7 @@ interface Given {
   readonly operator: FilterOperator;
   readonly values: readonly FilterValue[];
   readonly name: string;
+  readonly alias: Sql;
   readonly x: Sql;
 }
 
@@ -70,7 +73,7 @@ function isNull({ operand, x }: Given, isTrue: boolean): Sql {
   return isTrue ? sql`${value} is null` : sql`${value} is not null`;
 }
 
-function scalarSql({ operand, operator, values, name, x }: Given): Sql {
+function scalarSql({ operand, operator, values, name, alias, x }: Given): Sql {
   const converted = values.map((value) => toOperandValue(operand, value, name));
   const one = (index = 0): Sql => typed(operand.type, converted[index]);
   switch (operator) {
@@ -94,10 +97,20 @@ function scalarSql({ operand, operator, values, name, x }: Given): Sql {
     case 'nin':
       return sql`(${x} = any(${typedList(operand.type, converted)})) is not true`;
     case 'search':
-      return sql`to_tsvector('simple'::regconfig, ${x}) @@ websearch_to_tsquery('simple'::regconfig, ${one()})`;
+      return searchSql(operand, String(converted[0]), alias, x);
     default:
       throw new TypeError(`The operator ${operator} is not one of a scalar`);
   }
+}
+
+/**
+ * Words of one field. The document of all searchable fields has them, too, and an index; only for a word that must be absent it says
+ * nothing, because another field may have that.
+ */
+function searchSql({ searched }: Operand, words: string, alias: Sql, x: Sql): Sql {
+  const terms = sql`websearch_to_tsquery('simple'::regconfig, ${parameter(words)}::text)`;
+  const found = sql`to_tsvector('simple'::regconfig, ${searchedText(x)}) @@ ${terms}`;
+  return searched && !words.includes('-') ? sql`(${searched(alias)} @@ ${terms} and ${found})` : found;
 }
 
 function checkPair(operand: Operand, values: readonly unknown[], name: string): void {
@@ -125,8 +138,13 @@ function textSql({ operand, operator, values, name }: Given, x: Sql): Sql {
       return sql`${x} ilike ${pattern('', '%')}`;
     case 'iends':
       return sql`${x} ilike ${pattern('%', '')}`;
-    case 'ieq':
-      return sql`lower(${x}) = lower(${parameter(text)}::text)`;
+    case 'ieq': {
+      const equal = sql`lower(${x}) = lower(${parameter(text)}::text)`;
+      // Says the same in a way that the index for patterns can look up.
+      return operand.field && isPatternIndexed(operand.field)
+        ? sql`(${x} ilike ${pattern('', '')} and ${equal})`
+        : equal;
+    }
     case 'like':
       return sql`${x} like ${parameter(text)}::text`;
     case 'ilike':
@@ -139,8 +157,9 @@ function textSql({ operand, operator, values, name }: Given, x: Sql): Sql {
 const escapeLike = (text: string): string => text.replaceAll(/[\\%_]/g, String.raw`\$&`);
 
 /** Fields whose value is a JSON document or a list. */
-function documentSql({ operand, operator, values, name, x }: Given): Sql {
-  if (operand.kind === 'textList') return textListSql({ operand, operator, values, name, x });
+function documentSql(given: Given): Sql {
+  const { operand, operator, values, name, x } = given;
+  if (operand.kind === 'textList') return textListSql(given);
   if (operator === 'eq' || operator === 'neq') {
     const document = typed('jsonb', toJson(operand, values[0], name));
     return operator === 'eq' ? sql`${x} = ${document}` : sql`${x} is distinct from ${document}`;
@@ -184,14 +203,22 @@ function textListSql({ operand, operator, values, name, x }: Given): Sql {
  * equality of a text of the query string looks at the text of the value, so that `5` finds 5 and "5".
  */
 function jsonPathSql(given: Given): Sql {
-  const { operand, operator, values, name, x } = given;
+  const { operand, operator, values, name, alias, x } = given;
   if (texts.includes(operator)) return textSql(given, asText(x));
-  if (operator === 'has') return itemContained(operand, values[0], x);
+  const [first] = values;
+  if (operator === 'has')
+    return withinDocument(operand.inside, alias, [first], (item) => [item], itemContained(operand, first, x));
   if (values.includes(null)) throw invalid(operand, values[0], name, 'a single value');
   const equal = (value: FilterValue | undefined): Sql =>
-    typeof value === 'string'
-      ? sql`${asText(x)} = ${parameter(value)}::text`
-      : sql`${x} = ${typed('jsonb', JSON.stringify(value))}`;
+    withinDocument(
+      operand.inside,
+      alias,
+      [value],
+      (one) => one,
+      typeof value === 'string'
+        ? sql`${asText(x)} = ${parameter(value)}::text`
+        : sql`${x} = ${typed('jsonb', JSON.stringify(value))}`,
+    );
   switch (operator) {
     case 'eq':
       return equal(values[0]);
@@ -207,6 +234,27 @@ function jsonPathSql(given: Given): Sql {
     default:
       return jsonOrder(x, operator, values[0]);
   }
+}
+
+/**
+ * Adds to a condition on a value inside of a document what follows for the whole document, which an index can look up. The text of a query
+ * string may stand for a text or for another JSON value. A number among the keys may be a position in a list, of which the index knows nothing.
+ */
+function withinDocument(
+  inside: JsonPath | undefined,
+  alias: Sql,
+  [value]: readonly (FilterValue | undefined)[],
+  toContent: (value: unknown) => unknown,
+  condition: Sql,
+): Sql {
+  if (!inside || value === undefined || inside.keys.some((key) => /^-?\d+$/.test(key))) return condition;
+  const other = typeof value === 'string' ? parseJson(value) : undefined;
+  const contents = other === undefined || typeof other === 'string' ? [value] : [value, other];
+  const contained = contents.map((one) => {
+    const content = inside.keys.reduceRight<unknown>((inner, key) => ({ [key]: inner }), toContent(one));
+    return sql`${inside.document(alias)} @> ${typed('jsonb', JSON.stringify(content))}`;
+  });
+  return sql`((${join(contained, sql` or `)}) and ${condition})`;
 }
 
 const symbols: Partial<Readonly<Record<FilterOperator, Sql>>> = {

@@ -96,8 +96,8 @@ function pageSql(planning: Planning, plan: ListPlan): Sql {
   const skipped = page.number === undefined ? 0 : (page.number - 1) * page.size;
   const limit = sql` limit ${integerCode(page.size + 1)}${skipped > 0 ? sql` offset ${integerCode(skipped)}` : empty}`;
   const parts = orderedParts(order, t).map(
-    ({ condition, orderBy }) =>
-      sql`select t.* from ${from(collection, t)} where ${conditionSql(planning, plan, t)}${condition ? sql` and ${condition}` : empty} order by ${orderBy}`,
+    ({ join: joined, condition, orderBy }) =>
+      sql`select t.* from ${from(collection, t)}${joined ?? empty} where ${conditionSql(planning, plan, t)}${condition ? sql` and ${condition}` : empty} order by ${orderBy}`,
   );
   const [first, second] = parts;
   if (!first) return empty;

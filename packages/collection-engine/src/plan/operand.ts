@@ -1,6 +1,7 @@
-import { systemColumns, type FieldModel } from '../model/collection-model.js';
+import { systemColumns, type CollectionModel, type FieldModel } from '../model/collection-model.js';
 import { constant, identifier, join, parameter, Sql, sql } from '../sql/sql.js';
 import { fieldExpression } from '../storage/field-expression.js';
+import { isSearchable, searchDocument } from '../storage/search-document.js';
 import type { PlannedCollection } from './planning.js';
 
 /** Something of a record that a condition, an order or a group is about. */
@@ -14,9 +15,33 @@ export interface Operand {
   readonly isNullable: boolean;
   /** Whether an index starts with it. */
   readonly isIndexed: boolean;
+  /** Whether the index that starts with it, or has it, is sorted downwards. Only of attributes that every record has. */
+  readonly isIndexedDownwards?: boolean;
   /** The field, unless it is a system attribute or computed from several. */
   readonly field: FieldModel | undefined;
   expression(alias: Sql): Sql;
+  /** The document of full-text search, of which the field is a part: it has an index. */
+  readonly searched?: (alias: Sql) => Sql;
+  /** Set for an indexed field of the one record that a relation leads to. */
+  readonly related?: RelatedValue;
+  /** Set for a value inside of a JSON field with an index. */
+  readonly inside?: JsonPath;
+}
+
+/** The value of a field of a related record, in statements that join the records. */
+export interface RelatedValue {
+  /** The table of the related records. */
+  readonly table: Sql;
+  /** Whether a row of it is that of a record, is visible to the caller, and has a value. */
+  readonly isOf: (alias: Sql) => Sql;
+  /** The value in a joined row. */
+  readonly value: Sql;
+}
+
+/** A place inside of a JSON document. */
+export interface JsonPath {
+  readonly document: (alias: Sql) => Sql;
+  readonly keys: readonly string[];
 }
 
 export type OperandKind =
@@ -89,7 +114,7 @@ export const systemAttributeNames: readonly string[] = [...systemOperands.keys()
 /** Returns the field or system attribute of that name; undefined if there is none. */
 export function operandOf({ model, computed }: PlannedCollection, name: string): Operand | undefined {
   const field = model.fields.get(name);
-  if (!field) return systemOperands.get(name);
+  if (!field) return systemOperandOf(model, name);
   const compute = computed.get(name);
   const isSealed = field.type === 'ENCRYPTED';
   return {
@@ -101,7 +126,15 @@ export function operandOf({ model, computed }: PlannedCollection, name: string):
     isIndexed: field.isIndexed && field.traits.column !== undefined,
     field,
     expression: compute ?? ((alias) => fieldExpression(model, field, alias)),
+    ...(isSearchable(field) && { searched: (alias) => searchDocument(model, alias) ?? sql`null` }),
   };
+}
+
+function systemOperandOf({ definition }: CollectionModel, name: string): Operand | undefined {
+  const operand = systemOperands.get(name);
+  const parts = operand && !operand.isNullable ? (definition.indexes ?? []).flat() : [];
+  const isIndexedDownwards = parts.includes(`-${name}`) && !parts.includes(name);
+  return operand && isIndexedDownwards ? { ...operand, isIndexedDownwards } : operand;
 }
 
 /** Returns the value at a path of a JSON field. */
@@ -116,6 +149,7 @@ export function jsonPathOperand(operand: Operand, keys: readonly string[]): Oper
     kind: 'jsonPath',
     type: 'jsonb',
     isIndexed: false,
+    ...(operand.isIndexed && { inside: { document: (alias: Sql) => operand.expression(alias), keys } }),
     expression: (alias) => sql`(${operand.expression(alias)} #> ${path})`,
   };
 }

@@ -5,7 +5,15 @@ import { limitExceeded } from '../request/request-errors.js';
 import { join, sql, type Sql } from '../sql/sql.js';
 import { comparisonSql, type Comparison } from './comparison.js';
 import { jsonPathOperand, operandOf, systemAttributeNames } from './operand.js';
-import { from, relationJoin, visibleRows, type PlannedCollection, type Planning, type Relation } from './planning.js';
+import {
+  from,
+  relationEnds,
+  relationJoin,
+  visibleRows,
+  type PlannedCollection,
+  type Planning,
+  type Relation,
+} from './planning.js';
 
 /** A filter whose names are resolved: plain data that `filterSql` turns into a condition. */
 export type PlannedFilter =
@@ -124,12 +132,22 @@ export async function unknownField(
   );
 }
 
-/** Returns the condition as SQL over the row `alias`; it is never null. */
-export function filterSql(planning: Planning, collection: PlannedCollection, filter: PlannedFilter, alias: Sql): Sql {
+/**
+ * Returns the condition as SQL over the row `alias`. As one of several alternatives, the records that a relation leads to are found
+ * first: PostgreSQL can then look up each alternative by an index, and need not read every record for a condition that is none of its own.
+ */
+export function filterSql(
+  planning: Planning,
+  collection: PlannedCollection,
+  filter: PlannedFilter,
+  alias: Sql,
+  isAlternative = false,
+): Sql {
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const parts = filter.parts.map((part) => filterSql(planning, collection, part, alias));
+      const isOr = isAlternative || (filter.kind === 'or' && filter.parts.length > 1);
+      const parts = filter.parts.map((part) => filterSql(planning, collection, part, alias, isOr));
       if (parts.length === 0) return filter.kind === 'and' ? sql`true` : sql`false`;
       return sql`(${join(parts, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
     }
@@ -143,7 +161,15 @@ export function filterSql(planning: Planning, collection: PlannedCollection, fil
     case 'related': {
       const { relation, part } = filter;
       const target = planning.alias();
+      if (isAlternative && isFiltered(part)) {
+        const [own, found] = relationEnds(relation, collection, alias, target);
+        return sql`${own} = any(array(select ${found} from ${from(relation.target, target)} where ${visibleRows(target, planning.context)} and ${filterSql(planning, relation.target, part, target)}))`;
+      }
       return sql`exists (select 1 from ${from(relation.target, target)} where ${visibleRows(target, planning.context)} and ${relationJoin(relation, collection, alias, target)} and ${filterSql(planning, relation.target, part, target)})`;
     }
   }
 }
+
+/** Whether a filter has a condition; without one, it finds every record of its collection. */
+const isFiltered = (filter: PlannedFilter): boolean =>
+  filter.kind === 'and' || filter.kind === 'or' ? filter.parts.some(isFiltered) : filter.kind !== 'not';

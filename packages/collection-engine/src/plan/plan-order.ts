@@ -2,7 +2,7 @@ import type { PageRequest, RecordQuery, SortTerm } from '../parse/parse-query.js
 import { excerpt, queryProblem, suggestion } from '../parse/query-problem.js';
 import { join, Sql, sql } from '../sql/sql.js';
 import { readCursor, type CursorValues } from './cursor.js';
-import { operandOf, typed, type Operand } from './operand.js';
+import { operandOf, typed, type Operand, type RelatedValue } from './operand.js';
 import { unknownField } from './plan-filter.js';
 import { from, relationJoin, visibleRows, type PlannedCollection, type Planning } from './planning.js';
 
@@ -80,21 +80,32 @@ async function planOperand(
       'INVALID_VALUE',
       `"${excerpt(name)}" does not lead to one value. Sort by a field of it.`,
     );
-  const inner = await planOperand(planning, relation.target, rest);
+  const { related: _nested, ...inner } = await planOperand(planning, relation.target, rest);
   const target = planning.alias();
+  const value = inner.expression(target);
+  const isVisible = visibleRows(target, planning.context);
+  const related = {
+    value,
+    table: from(relation.target, target),
+    isOf: (alias: Sql): Sql =>
+      sql`${relationJoin(relation, collection, alias, target)} and ${isVisible} and ${value} is not null`,
+  };
   return {
     ...inner,
+    ...(inner.isIndexed && { related }),
     name: path.join('.'),
     isNullable: true,
     isIndexed: false,
     field: undefined,
     expression: (alias) =>
-      sql`(select ${inner.expression(target)} from ${from(relation.target, target)} where ${visibleRows(target, planning.context)} and ${relationJoin(relation, collection, alias, target)})`,
+      sql`(select ${value} from ${from(relation.target, target)} where ${isVisible} and ${relationJoin(relation, collection, alias, target)})`,
   };
 }
 
 /** A part of a list: all its records come before those of the next part. */
 export interface OrderedPart {
+  /** Rows that each record is joined with, one at most. */
+  readonly join?: Sql;
   readonly condition: Sql | undefined;
   readonly orderBy: Sql;
 }
@@ -102,10 +113,12 @@ export interface OrderedPart {
 /**
  * Returns the parts of a list in their order. Records without a value come last (first when read backwards), also downwards. An index
  * read backwards has them first, so a list by an indexed field has two parts: records with a value and those without, each in the
- * order of the index.
+ * order of the index. So has a list by an indexed field of a related record, which starts from the related records.
  */
 export function orderedParts(order: PlannedOrder, alias: Sql): OrderedPart[] {
   const [first, id, ...others] = order.keys;
+  if (first?.operand.related && id && others.length === 0 && first.isDescending === id.isDescending)
+    return relatedParts(order, first, first.operand.related, alias);
   const isByIndex = first?.operand.isIndexed && first.operand.isNullable && id && others.length === 0;
   if (isByIndex && first.isDescending === id.isDescending && (first.isDescending || order.start || order.isBackward))
     return indexedParts(order, first, id, alias);
@@ -118,7 +131,11 @@ const isDown = ({ isDescending }: OrderKey, isBackward: boolean): boolean => isD
 
 function orderTerm(key: OrderKey, isBackward: boolean, alias: Sql): Sql {
   const direction = isDown(key, isBackward) ? sql` desc` : sql``;
-  const nulls = key.operand.isNullable ? (isBackward ? sql` nulls first` : sql` nulls last`) : sql``;
+  const { isNullable, isIndexedDownwards } = key.operand;
+  // Of an attribute that every record has, this changes nothing but which index fits: those that are sorted downwards have nulls last.
+  if (isIndexedDownwards)
+    return sql`${key.operand.expression(alias)}${direction}${isDown(key, isBackward) ? sql` nulls last` : sql` nulls first`}`;
+  const nulls = isNullable ? (isBackward ? sql` nulls first` : sql` nulls last`) : sql``;
   return sql`${key.operand.expression(alias)}${direction}${nulls}`;
 }
 
@@ -145,6 +162,33 @@ function indexedParts(order: PlannedOrder, key: OrderKey, id: OrderKey, alias: S
     orderBy,
   };
   const isPast = start && startValue === undefined; // the cursor stands among the records without a value
+  if (isBackward) return start && !isPast ? [withValue] : [withoutValue, withValue];
+  return isPast ? [withoutValue] : [withValue, withoutValue];
+}
+
+function relatedParts(order: PlannedOrder, key: OrderKey, related: RelatedValue, alias: Sql): OrderedPart[] {
+  const { start, isBackward } = order;
+  const down = isDown(key, isBackward);
+  const [direction, beyond, reaches] = down ? [sql` desc`, sql`<`, sql`<=`] : [sql``, sql`>`, sql`>=`];
+  const id = sql`${alias}.id`;
+  const startId = start && typed('uuid', start[1]);
+  const startValue = start?.[0] ?? undefined;
+  const bound = startValue === undefined ? undefined : typed(key.operand.type, startValue);
+  const withValue: OrderedPart = {
+    join: sql` join ${related.table} on ${related.isOf(alias)}`,
+    // The first condition lets the index begin there: the second compares values of two tables.
+    condition:
+      bound && startId
+        ? sql`${related.value} ${reaches} ${bound} and (${related.value}, ${id}) ${beyond} (${bound}, ${startId})`
+        : undefined,
+    orderBy: sql`${related.value}${direction}, ${id}${direction}`,
+  };
+  const isPast = start && startValue === undefined; // the cursor stands among the records without a value
+  const hasNone = sql`not exists (select 1 from ${related.table} where ${related.isOf(alias)})`;
+  const withoutValue: OrderedPart = {
+    condition: isPast && startId ? sql`${hasNone} and ${id} ${beyond} ${startId}` : hasNone,
+    orderBy: sql`${id}${direction}`,
+  };
   if (isBackward) return start && !isPast ? [withValue] : [withoutValue, withValue];
   return isPast ? [withoutValue] : [withValue, withoutValue];
 }

@@ -103,9 +103,20 @@ export function visibleRows(
 
 /** The condition that joins the rows of a relation's target with those that it starts from. */
 export function relationJoin(relation: Relation, from: PlannedCollection, fromAlias: Sql, targetAlias: Sql): Sql {
+  const [own, found] = relationEnds(relation, from, fromAlias, targetAlias);
+  return sql`${found} = ${own}`;
+}
+
+/** The two values that are equal in rows which a relation joins: that of the row it starts from, and that of its target. */
+export function relationEnds(
+  relation: Relation,
+  from: PlannedCollection,
+  fromAlias: Sql,
+  targetAlias: Sql,
+): readonly [own: Sql, found: Sql] {
   return relation.kind === 'toOne'
-    ? sql`${targetAlias}.id = ${fieldExpression(from.model, relation.field, fromAlias)}`
-    : sql`${fieldExpression(relation.target.model, relation.field, targetAlias)} = ${fromAlias}.id`;
+    ? [fieldExpression(from.model, relation.field, fromAlias), sql`${targetAlias}.id`]
+    : [sql`${fromAlias}.id`, fieldExpression(relation.target.model, relation.field, targetAlias)];
 }
 
 export const from = ({ model }: PlannedCollection, alias: Sql): Sql => sql`${tableOf(model)} as ${alias}`;

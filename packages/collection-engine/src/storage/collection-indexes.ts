@@ -21,6 +21,7 @@ export function indexesOf(collection: CollectionModel): readonly CollectionIndex
     ...uniqueSetsOf(collection).map((fields) => uniqueIndex(collection, fields)),
     ...[...collection.fields.values()].flatMap((field) => fieldIndex(collection, field) ?? []),
     ...(collection.definition.indexes ?? []).map((parts) => compositeIndex(collection, parts)),
+    ...[...collection.fields.values()].flatMap((field) => patternIndex(collection, field)),
     ...searchIndex(collection),
   ];
   return [...new Map(all.map((index) => [index.name, index])).values()];
@@ -101,6 +102,17 @@ function compositeIndex(collection: CollectionModel, parts: readonly string[]): 
   const names = parts.map((part) => part.replace(/^-/, ''));
   return named(collection, names, false, sql`(${join([...columns, isDown ? sql`id desc` : sql`id`], sql`, `)})`);
 }
+
+/** Trigrams: for parts of a text, patterns, and comparisons without regard to case. */
+function patternIndex(collection: CollectionModel, field: FieldModel): CollectionIndex[] {
+  if (!isPatternIndexed(field)) return [];
+  const expression = fieldExpression(collection, field, identifier(collection.table));
+  return [named(collection, [field.name], false, sql`using gin ((${expression}) gin_trgm_ops)`)];
+}
+
+/** Whether an index finds parts of the texts of a field. */
+export const isPatternIndexed = ({ definition, traits }: FieldModel): boolean =>
+  definition.patternIndexed === true && traits.column !== undefined && traits.kind === 'text';
 
 function searchIndex(collection: CollectionModel): CollectionIndex[] {
   const search = searchDocument(collection, identifier(collection.table));

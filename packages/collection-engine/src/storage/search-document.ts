@@ -1,4 +1,4 @@
-import type { CollectionModel } from '../model/collection-model.js';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
 import { join, sql, type Sql } from '../sql/sql.js';
 import { fieldExpression } from './field-expression.js';
 
@@ -10,13 +10,16 @@ import { fieldExpression } from './field-expression.js';
  */
 export function searchDocument(collection: CollectionModel, alias: Sql): Sql | undefined {
   const fields = [...collection.fields.values()]
-    .filter(({ definition, traits, type }) => {
-      return (
-        definition.searchable === true && traits.kind === 'text' && traits.column !== undefined && type !== 'ENCRYPTED'
-      );
-    })
+    .filter(isSearchable)
     .toSorted((a, b) => (a.column < b.column ? -1 : 1));
   if (fields.length === 0) return undefined;
-  const texts = fields.map((field) => sql`coalesce(left(${fieldExpression(collection, field, alias)}, 100000), '')`);
+  const texts = fields.map((field) => sql`coalesce(${searchedText(fieldExpression(collection, field, alias))}, '')`);
   return sql`to_tsvector('simple'::regconfig, ${join(texts, sql` || ' ' || `)})`;
 }
+
+/** Whether the document has the words of a field. */
+export const isSearchable = ({ definition, traits, type }: FieldModel): boolean =>
+  definition.searchable === true && traits.kind === 'text' && traits.column !== undefined && type !== 'ENCRYPTED';
+
+/** Returns the part of a text that can be found. */
+export const searchedText = (text: Sql): Sql => sql`left(${text}, 100000)`;

@@ -9,6 +9,7 @@ import type { ChangePlan, ChangeRefusal } from '../schema-change/change-plan.js'
 import { describeChange } from '../schema-change/describe-change.js';
 import { countObstacles } from '../schema-change/obstacles.js';
 import { isMetadataOnly, planChange, type PlannedChange } from '../schema-change/plan-change.js';
+import { requirePatternIndexes } from '../storage/pattern-index.js';
 import {
   lockTenant,
   requireTargets,
@@ -123,6 +124,7 @@ export class CollectionChanges {
     const { tenantId, actor, changed, created, picklist } = request;
     const { database } = this.#options;
     const renames = renamesIn(changed);
+    await requirePatternIndexes(database, [...changed.map(({ definition }) => definition), ...created]);
     const accepted = await Promise.all(changed.map((change) => this.#accepted(tenantId, change, renames)));
     const planned = accepted.filter((one) => describeChange(one).length > 0);
     if (planned.length + created.length === 0 && !picklist) return { changes: [], created: [] };

@@ -1,6 +1,7 @@
 import type { CollectionDefinition } from '@drover/contracts';
 import type { Database } from '@drover/database';
 import type { EventBus } from '@drover/event-bus';
+import { requirePatternIndexes } from '../storage/pattern-index.js';
 import {
   lockTenant,
   publishCollection,
@@ -81,14 +82,15 @@ export class CollectionStore {
 
   /**
    * Creates collections with their tables and indexes: all or none. They may refer to each other. Throws COLLECTION_EXISTS,
-   * COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING or PICKLIST_CHANGED, and what `admitNames` throws.
+   * COLLECTION_QUOTA_EXCEEDED, COLLECTION_TARGET_MISSING, COLLECTION_PATTERN_INDEX_UNAVAILABLE or PICKLIST_CHANGED, and what `admitNames` throws.
    */
-  create(
+  async create(
     tenantId: string,
     definitions: readonly CollectionDefinition[],
     actor: string,
   ): Promise<readonly CatalogedCollection[]> {
     const { database, bus, maxCollections = defaultMaxCollections, admitNames } = this.#options;
+    await requirePatternIndexes(database, definitions);
     return database.transaction(async (tx) => {
       await lockTenant(tx, tenantId);
       await admitNames?.(

@@ -6,6 +6,7 @@ import type { CollectionModel, StoredCollection } from '../model/collection-mode
 import { compileCollection } from '../model/compile-collection.js';
 import { chooseColumns, chooseTable } from '../storage/choose-names.js';
 import { collectionMigrations } from '../storage/collection-migrations.js';
+import { requirePatternIndexes } from '../storage/pattern-index.js';
 import { createStorage } from '../storage/create-storage.js';
 
 /** Everything that `createTestDatabase` needs for collections. */
@@ -35,6 +36,7 @@ export function testCollection(
 export async function createCollectionTables(target: Queryable, collection: CollectionModel): Promise<void> {
   const { id, tenantId, name, version, definition, table, fields } = collection;
   const columns = Object.fromEntries([...fields.values()].map((field) => [field.name, field.column]));
+  await requirePatternIndexes(target, [definition]);
   await target.query(createStorage(collection).render().text);
   await target.query(
     'insert into drover.collections (id, tenant_id, name, version, created_by) values ($1, $2, $3, $4, $5)',

@@ -2,3 +2,10 @@ export { collectionTestSchema, createCollectionTables, testCollection } from './
 export { callOperation, testContext, testDependencies, testRequest } from './record-requests.js';
 export { insertRows } from './record-rows.js';
 export type { StoredRow } from './record-rows.js';
+export { fieldSchema, type JsonSchema } from '../description/field-schema.js';
+export { constraintKinds } from '../definition/check-field.js';
+export { isAlwaysIndexed } from '../model/compile-collection.js';
+export { fieldTraits } from '../model/field-traits.js';
+export { defaultPageSize } from '../parse/parse-query.js';
+export { operatorsOf } from '../plan/comparison.js';
+export { operatorIndexes } from '../plan/operator-indexes.js';
