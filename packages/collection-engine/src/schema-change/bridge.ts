@@ -104,6 +104,13 @@ function fill(collection: CollectionModel, field: FieldModel): Sql {
   } end if;`;
 }
 
+/** Returns the constant that a field is filled with; undefined if each record gets a value of its own. */
+export function constantFill(collection: CollectionModel, field: FieldModel): Sql | undefined {
+  const { default: value = null, defaultFormula } = field.definition;
+  const isConstant = field.type !== 'AUTO_NUMBER' && defaultFormula === undefined && value !== null;
+  return isConstant ? storedConstant(collection, field, value) : undefined;
+}
+
 /** A formula that gives nothing, or nothing that the field can hold, leaves the record without a value; the gate then refuses it. */
 function storedDefault(collection: CollectionModel, field: FieldModel): Sql {
   if (field.definition.defaultFormula === undefined) return storedConstant(collection, field, field.definition.default);

@@ -29,6 +29,10 @@ export class ChangeRun {
     return this.#options.session;
   }
 
+  get nowMs(): number {
+    return this.#options.clock.monotonicMs();
+  }
+
   report(step: string, progress?: { readonly done: number; readonly total: number }): Promise<void> {
     this.#options.signal.throwIfAborted();
     return this.#options.report(step, progress);

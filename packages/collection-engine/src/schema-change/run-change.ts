@@ -1,10 +1,11 @@
 import { hasCode } from '@drover/contracts';
-import { identifier, sql } from '../sql/sql.js';
+import type { CollectionModel, FieldModel } from '../model/collection-model.js';
+import { constant, identifier, Sql, sql } from '../sql/sql.js';
 import { autoNumbersOf, createSequence } from '../storage/auto-numbers.js';
 import { columnOf } from '../storage/create-table.js';
 import { tableOf } from '../storage/field-expression.js';
 import { backfill } from './backfill.js';
-import { createBridge, isBridgeNeeded, isUnfilled } from './bridge.js';
+import { constantFill, createBridge, isBridgeNeeded, isUnfilled } from './bridge.js';
 import { buildIndex, dropIndex } from './build-index.js';
 import type { ChangeRefusal } from './change-plan.js';
 import type { ChangeRun } from './change-run.js';
@@ -46,16 +47,34 @@ export async function loosenConstraints(run: ChangeRun, { after, loosened }: Pla
   for (const { name } of loosened.indexes) await dropIndex(run, name);
 }
 
-async function addColumns(run: ChangeRun, { after, added }: PlannedChange): Promise<void> {
+/**
+ * A column with a constant that all records get is added with it: PostgreSQL stores the value once, for all rows that it has. The default
+ * is gone again at once, because it is for these rows alone: the trigger and the engine fill others.
+ */
+async function addColumns(run: ChangeRun, { after, added, bridge }: PlannedChange): Promise<void> {
   if (after.storageMode === 'PHYSICAL_TABLE') {
     for (const field of added) {
       const column = columnOf(field);
       if (!column) continue;
       await run.report(`Add the column of "${field.name}"`);
-      await run.alter(sql`alter table ${tableOf(after)} add column if not exists ${column}`);
+      const value = bridge.filled.includes(field) ? await literalFill(run, after, field) : undefined;
+      const table = tableOf(after);
+      await run.alter(
+        value === undefined
+          ? sql`alter table ${table} add column if not exists ${column}`
+          : sql`alter table ${table} add column if not exists ${column} default ${value}; alter table ${table} alter column ${identifier(field.column)} drop default`,
+      );
     }
   }
   for (const field of autoNumbersOf(after)) await run.alter(createSequence(after, field));
+}
+
+/** Returns the constant of a new column as a literal: the expression for it may have a query, which a default cannot. */
+async function literalFill(run: ChangeRun, collection: CollectionModel, field: FieldModel): Promise<Sql | undefined> {
+  const value = constantFill(collection, field);
+  if (value === undefined) return undefined;
+  const [row] = await run.session.query<{ value: string }>(sql`select (${value})::text as value`.render().text);
+  return row && sql`${constant(row.value)}::${Sql.code(field.traits.column ?? 'text')}`;
 }
 
 /** Adds each constraint without a look at the records, which needs a lock, and then looks at them without one. */

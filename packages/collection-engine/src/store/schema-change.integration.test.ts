@@ -160,6 +160,52 @@ describe.each<StorageMode>(['PHYSICAL_TABLE', 'JSONB'])('a change of a collectio
     expect(serials.toSorted()[0]).toBe('N-00010');
   });
 
+  it('builds an index for patterns while the table is used', async () => {
+    const { create, change } = trial(storageMode);
+    const before = await create([text('a')]);
+    await insertRecord(database, before, { a: 'first' });
+    const indexes = async (): Promise<number> => {
+      const rows = await database.query(
+        `select from pg_indexes where tablename = $1 and indexdef like '%gin_trgm_ops%'`,
+        [before.table],
+      );
+      return rows.length;
+    };
+    await change([text('a', { patternIndexed: true })]);
+    expect(await indexes()).toBe(1);
+  });
+
+  it('fills a required field with a constant without a look at the records, where these have columns', async () => {
+    const { create, change } = trial(storageMode);
+    const before = await create([text('a')]);
+    await insertRecord(database, before, { a: 'first' });
+    await multiplyRecord(database, before, 5_000);
+    // A row that is updated moves; one whose new column has a value that PostgreSQL keeps beside the table does not.
+    const places = async (): Promise<string | undefined> => {
+      const rows = await database.query<{ hash: string }>(
+        `select md5(string_agg(ctid::text, ',' order by id)) as hash from drover_records."${before.table}"`,
+      );
+      return rows[0]?.hash;
+    };
+    const unmoved = await places();
+    const after = await change([
+      text('a'),
+      { name: 'n', type: 'INTEGER', required: true, default: 7 },
+      { name: 'tags', type: 'MULTI_PICKLIST', values: ['x', 'y'], required: true, default: ['y'] },
+    ]);
+    expect((await places()) === unmoved).toBe(storageMode === 'PHYSICAL_TABLE');
+    await insertRecord(database, before, { a: 'late' });
+    const values = await readValues(database, after, 'n');
+    expect([values.length, new Set(values)]).toEqual([5_002, new Set(['7'])]);
+    if (storageMode === 'JSONB') return;
+    // The value was for records that lack it, and for no record of a later version.
+    const defaults = await database.query(
+      `select from pg_attrdef where adrelid = 'drover_records."${before.table}"'::regclass
+       and pg_get_expr(adbin, adrelid) like '%7%'`,
+    );
+    expect(defaults).toEqual([]);
+  });
+
   const retypes: readonly [
     FieldDefinition['type'],
     FieldDefinition['type'],
