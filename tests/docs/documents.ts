@@ -108,12 +108,14 @@ import {
 } from '@drover/trigger-sources';
 import { poolWorkerStates, workerStates } from '@drover/isolated-workers';
 import { apiPage } from './api-page.js';
+import { collectionsPage } from './collections-page.js';
 import { scalingPage } from './scaling-page.js';
 
 const notice = '<!-- Made from the code by `npm run docs`; a test compares the two. -->';
 
 /** The documents that are made from the code, by file name. */
 export const documents: Readonly<Record<string, () => string>> = {
+  'docs/collections-reference.md': () => page('Reference of collections', ...collectionsPage()),
   'docs/configuration.md': configuration,
   'docs/errors.md': errors,
   'docs/metrics.md': metrics,

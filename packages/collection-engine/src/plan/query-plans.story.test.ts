@@ -258,7 +258,7 @@ describe.each(storageModes)('over 100,000 records in storage mode %s', (mode) =>
         const { orders } = ordered;
         for (const plan of [...ordered.shown, ...unordered.shown.slice(0, 1)]) {
           const scans = scansOf(plan, orders).filter((node) => node['Node Type'] === 'Seq Scan');
-          expect(scans, filter).toEqual([]);
+          expect({ filter, scans }).toEqual({ filter, scans: [] });
         }
         const used = unordered.shown
           .slice(0, 1)
