@@ -44,6 +44,16 @@ describe('sleep', () => {
 });
 
 describe('deadlineAfter', () => {
+  it('may have a listener for each of many parts that end by it, without a warning of a leak', async () => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    const deadline = deadlineAfter(new FakeClock(), 50);
+    for (let part = 0; part < 11; part += 1) deadline.signal.addEventListener('abort', () => undefined);
+    deadline.cancel();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(warn).not.toHaveBeenCalled();
+    warn.mockRestore();
+  });
+
   it('aborts with a TimeoutError when time is up, and then holds nothing', async () => {
     const clock = new FakeClock();
     const parent = new AbortController();

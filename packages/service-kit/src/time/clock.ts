@@ -56,6 +56,8 @@ export function deadlineAfter(
 ): { readonly signal: AbortSignal; cancel(): void } {
   if (parent?.aborted) return { signal: AbortSignal.abort(parent.reason), cancel: () => undefined };
   const controller = new AbortController();
+  // What runs until the deadline listens to it: the drains of all triggers of an app, for example.
+  setMaxListeners(0, controller.signal);
   const cancel = (): void => {
     cancelTimer();
     parent?.removeEventListener('abort', follow);
