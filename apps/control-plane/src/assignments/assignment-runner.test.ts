@@ -105,7 +105,7 @@ describe('the runner of passes', () => {
     passes[1]?.end({ ...quiet, changes, unassigned: 4 });
     await after(0);
     expect(observed.slice(1)).toMatchObject([
-      { kind: 'assignments.unassigned', unassigned: 4 },
+      { kind: 'assignments.unassigned', unassigned: 4, isWorkerReady: false },
       { kind: 'collection-worker.status-changed', workerId: 'one', status: 'OFFLINE' },
       { kind: 'assignments.given-up', ...lost },
       { kind: 'assignments.passed', assigned: 3, moved: 1, removed: 2, unassigned: 4 },

@@ -77,7 +77,10 @@ export class AssignmentRunner implements Lifecycle {
     try {
       const result = await pass();
       const { changes, unassigned } = result;
-      if (unassigned !== (this.#last?.unassigned ?? 0)) observe({ kind: 'assignments.unassigned', unassigned });
+      const isWorkerReady = hasReadyWorker(result);
+      const hasNewReason = unassigned > 0 && isWorkerReady !== hasReadyWorker(this.#last);
+      if (unassigned !== (this.#last?.unassigned ?? 0) || hasNewReason)
+        observe({ kind: 'assignments.unassigned', unassigned, isWorkerReady });
       this.#last = result;
       const isBusy = changes && changes.assigned + changes.drained + changes.removed + changes.routes > 0;
       this.#waitMs = Math.min(isBusy ? firstWaitMs : this.#waitMs * 2, intervalMs);
@@ -94,4 +97,9 @@ export class AssignmentRunner implements Lifecycle {
       return false;
     }
   }
+}
+
+/** Right after a start, none is: collections wait, and no worker is short of room. */
+function hasReadyWorker(result: PassResult | undefined): boolean {
+  return (result?.workers.get('READY') ?? 0) > 0;
 }

@@ -27,8 +27,8 @@ export type AssignmentObservation =
       readonly unassigned: number;
       readonly durationMs: number;
     }
-  /** Another number of collections lacks a worker than at the last pass. */
-  | { readonly kind: 'assignments.unassigned'; readonly unassigned: number }
+  /** Another number of collections lacks a worker than at the last pass, or they do for another reason. */
+  | { readonly kind: 'assignments.unassigned'; readonly unassigned: number; readonly isWorkerReady: boolean }
   | { readonly kind: 'assignments.pass-failed'; readonly error: unknown };
 
 export const assignmentReaders: Readers<AssignmentObservation> = {
@@ -75,12 +75,14 @@ export const assignmentReaders: Readers<AssignmentObservation> = {
     ],
   },
   'assignments.unassigned': {
-    level: (o) => (o.unassigned > 0 ? 'warn' : 'info'),
-    isInternal: true, // expected while workers start
-    say: (o) =>
-      o.unassigned > 0
+    level: (o) => (o.unassigned > 0 && o.isWorkerReady ? 'warn' : 'info'),
+    isInternal: true,
+    say: (o) => {
+      if (o.unassigned === 0) return 'all collections have their collection workers';
+      return o.isWorkerReady
         ? `${o.unassigned} collections lack a collection worker, because none has room for them`
-        : 'all collections have their collection workers',
+        : `${o.unassigned} collections wait until a collection worker is ready`;
+    },
   },
   'assignments.pass-failed': {
     level: 'warn',
