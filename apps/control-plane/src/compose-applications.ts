@@ -73,6 +73,7 @@ export function composeApplications(
     directories: config.applications.split(path.delimiter).filter(Boolean),
     tenantId: defaultTenantId,
     isHotReload: config.hotReload === 'on',
+    onlyFunctions: config.functionsOnly.split(/[\s,]+/).filter(Boolean),
     catalog,
     deployer,
     ...io,

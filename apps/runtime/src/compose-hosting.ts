@@ -1,5 +1,6 @@
 import { TriggerWatch, type WatchedApplication, type Webhook } from '@drover/trigger-sources';
 import { BoundedMap, inOrder, step, type Lifecycle } from '@drover/service-kit';
+import { applicationNameOf } from './applications/application-key.js';
 import type { FunctionDefinition } from './applications/function-definition.js';
 import {
   compilePlanners,
@@ -38,11 +39,12 @@ export function composeHosting(
   const { io, side, config, wakeups, notificationEndpoints, warmNamespaces } = parts;
   const { jobHosts, registry, tracker, lifecycle } = side;
   const watch = new TriggerWatch({ ...io, wakeups, notificationEndpoints });
-  const readingIo = { config, observe: warnOnce(io.observe) };
+  const observe = warnOnce(io.observe);
+  const readingIo = { config, observe };
   const hosted = new HostedApplications({
     ...io,
     read: (version) => readVersion(version, environment, defaults, readingIo),
-    composeFront: (front) => composeFront(front, parts),
+    composeFront: (front) => composeFront(front, parts, newReports(front, observe)),
     supported: supportedBindings,
     watch,
     jobHosts,
@@ -64,12 +66,13 @@ export function composeHosting(
   return { hosted, life: inOrder('hosting', [watching, hosted]) };
 }
 
-/** An application is read again whenever it wakes: what its files are warned about is said once. */
+/** An application is read again whenever it wakes, and at every save: what it is warned about is said once. */
 function warnOnce(observe: RuntimeIo['observe']): RuntimeIo['observe'] {
   const said = new BoundedMap<string, true>({ maxWeight: 1_000, whenFull: 'evict-unused' });
   return (observation) => {
     if (observation.kind === 'application.warning') {
-      const text = `${observation.application} ${observation.problem}`;
+      // Of an application, not of a version: a save makes a new one.
+      const text = `${applicationNameOf(observation.application)} ${observation.problem}`;
       if (said.get(text)) return;
       said.set(text, true);
     }
@@ -91,9 +94,19 @@ async function readVersion(
   return { application, environment: { ...defaults, ...application.settings.toEnvironment() } };
 }
 
-function composeFront(front: FrontParts, parts: ApplicationParts): ApplicationFront {
+/** The problems of functions that were found when the version was deployed were reported then. */
+function newReports({ key, index }: FrontParts, observe: RuntimeIo['observe']): ReturnType<typeof reportsOf> {
+  const { report, warn } = reportsOf(key, { observe });
+  const reported = new Set(index.problems.map(({ functionName }) => functionName));
+  return { warn, report: (functionName, problem) => reported.has(functionName) || report(functionName, problem) };
+}
+
+function composeFront(
+  front: FrontParts,
+  parts: ApplicationParts,
+  reports: ReturnType<typeof reportsOf>,
+): ApplicationFront {
   const { key, application, index, host, invoker, revision, firstWorker } = front;
-  const reports = reportsOf(key, parts.io);
   const planners = compilePlanners({ index, ...reports });
   const functions = index.functions.filter(({ name }) => planners.outputs.has(name));
   demandEmulators(application, functions, parts);
@@ -113,7 +126,7 @@ function composeFront(front: FrontParts, parts: ApplicationParts): ApplicationFr
     },
     parts,
   );
-  return { http, functions, triggers: parkTriggers(front, functions, parts) };
+  return { http, functions, triggers: parkTriggers(front, functions, parts, reports) };
 }
 
 /** For `Retry-After`: a worker of a parked application is ready well within this time. */
@@ -141,8 +154,8 @@ function parkTriggers(
   { key, application }: FrontParts,
   functions: readonly FunctionDefinition[],
   parts: ApplicationParts,
+  { report }: ReturnType<typeof reportsOf>,
 ): WatchedApplication['triggers'] {
-  const { report } = reportsOf(key, parts.io);
   const extensions = extensionsOf(key, application, parts, parts.io.observe);
   const triggers: { functionName: string; parked: WatchedApplication['triggers'][number]['parked'] }[] = [];
   for (const { name: functionName, trigger, isDisabled } of functions) {

@@ -6,6 +6,11 @@ export const applicationVariables = {
     default: '',
     about: `Folders of applications to deploy, separated by \`${path.delimiter}\`.`,
   }),
+  functionsOnly: text('DROVER_FUNCTIONS_ONLY', {
+    default: '',
+    about:
+      'Names of the only functions that run of the applications in these folders, separated by commas. Empty: all. Same as `drover up --functions`.',
+  }),
   hotReload: oneOf('DROVER_HOT_RELOAD', ['on', 'off'], {
     default: 'off',
     about: 'Whether applications are redeployed when their files change.',

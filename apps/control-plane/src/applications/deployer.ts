@@ -56,8 +56,6 @@ export interface DeploymentRequest extends ApplicationAddress {
 export interface Deployed {
   readonly application: CatalogApplication;
   readonly version: CatalogVersion;
-  /** Its functions were read for this deployment; false: they were known. */
-  readonly isIndexed: boolean;
 }
 
 /** What a version consists of. */
@@ -103,7 +101,7 @@ export class Deployer {
       functions: index.functions.length,
     });
     if (request.isLenient) await this.#warnOfSharedRoutes(request, index);
-    return { application, version, isIndexed: stored === undefined };
+    return { application, version };
   }
 
   /** Once for each: a folder is deployed again whenever a file is saved. */
@@ -156,7 +154,9 @@ export class Deployer {
       applicationRefused({ applicationId, problems: problems.map((problem) => withoutPath(problem, directory)) });
     if (answer.kind === 'refused') throw refuse(answer.problems);
     const { index, warnings } = answer;
-    for (const warning of warnings) observe({ kind: 'application.deploy-warning', applicationId, warning });
+    // The runtime says those of a watched folder, which is indexed at every save, when it begins to serve it.
+    if (!isLenient)
+      for (const warning of warnings) observe({ kind: 'application.deploy-warning', applicationId, warning });
     if (index.problems.length > 0 && !isLenient)
       throw refuse(index.problems.map(({ functionName, problem }) => `${functionName}: ${problem}`));
     return index;

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { MemoryApplicationCatalog, sampleDeployment, sampleIndex } from '@drover/application-catalog/testing';
-import { defaultTenantId } from '@drover/contracts';
+import { defaultTenantId, type StoredFunctionIndex } from '@drover/contracts';
 import { eventually, FakeClock, seededRandomness, withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
 import type { Deployed, DeploymentRequest } from './deployer.js';
@@ -17,10 +17,12 @@ interface Trial {
   readonly seen: DeploymentObservation[];
   /** What the next deployments do. */
   behave: () => Promise<void>;
+  /** Of the next versions. */
+  problems: StoredFunctionIndex['problems'];
 }
 
 /** Folders whose deployments do what a test says, with the names of applications as directories. */
-function trial(directories: readonly string[], isHotReload = false): Trial {
+function trial(directories: readonly string[], isHotReload = false, onlyFunctions: readonly string[] = []): Trial {
   const clock = new FakeClock();
   const catalog = new MemoryApplicationCatalog({ bus: { publish: () => Promise.resolve() }, clock });
   const requests: DeploymentRequest[] = [];
@@ -31,16 +33,18 @@ function trial(directories: readonly string[], isHotReload = false): Trial {
     requests,
     seen,
     behave: () => Promise.resolve(),
+    problems: [],
     folders: new FolderDeployments({
       directories,
       tenantId: defaultTenantId,
       isHotReload,
+      onlyFunctions,
       catalog,
       deployer: {
         async deploy(request) {
           requests.push(request);
           await made.behave();
-          return deployed(request);
+          return deployed(request, made.problems);
         },
       },
       clock,
@@ -51,8 +55,8 @@ function trial(directories: readonly string[], isHotReload = false): Trial {
   return made;
 }
 
-function deployed({ applicationId }: DeploymentRequest): Deployed {
-  const index = sampleIndex();
+function deployed({ applicationId }: DeploymentRequest, problems: StoredFunctionIndex['problems']): Deployed {
+  const index = { ...sampleIndex(), problems };
   const version = { codeVersion: 'c1', index, settingNames: [], revealSettings: () => ({}), deployedAtMs: 0 };
   const source = { kind: 'folder', directory: '/', isWatched: true } as const;
   const whole = { ...version, source, isRolledBack: false };
@@ -60,7 +64,6 @@ function deployed({ applicationId }: DeploymentRequest): Deployed {
   return {
     application: { ...application, scaling: {}, rollback: {}, trafficChangedAtMs: 0, isDeleting: false },
     version: whole,
-    isIndexed: true,
   };
 }
 
@@ -153,6 +156,53 @@ describe('FolderDeployments', () => {
       });
       expect((await later.catalog.find(stored))?.isDeleting).toBe(false);
       await later.folders.stop();
+    });
+  });
+
+  it('deploys only the functions that are named, as a version of its own, and names one that does not exist', async () => {
+    const [known = expect.unreachable()] = sampleIndex().functions;
+    const made = trial(['/apps/hello'], false, [known.name.toUpperCase(), 'typo']);
+    await made.folders.start();
+    await made.clock.advance(0);
+    expect(made.requests).toMatchObject([
+      {
+        settings: {
+          AzureFunctionsJobHost__functions__0: known.name.toUpperCase(),
+          AzureFunctionsJobHost__functions__1: 'typo',
+        },
+      },
+    ]);
+    expect(made.seen).toMatchObject([
+      { kind: 'application.folder-problem', problem: expect.stringContaining('it has no function typo;') as unknown },
+    ]);
+    await made.folders.stop();
+  });
+
+  it('reports a problem of a version once, and again only after it was mended', async () => {
+    await withScratchDirectory(async (directory) => {
+      const app = path.join(directory, 'hello');
+      await mkdir(app);
+      const made = trial([app], true);
+      const odd = { functionName: 'odd', problem: 'its trigger is unknown' };
+      const other = { functionName: 'other', problem: 'its trigger is unknown' };
+      made.problems = [odd];
+      await made.folders.start();
+      await made.clock.advance(0);
+      for (const [save, problems] of [[odd], [odd, other], [other], [odd, other]].entries()) {
+        made.problems = problems;
+        await writeFile(path.join(app, 'index.js'), String(save));
+        await eventually(async () => {
+          await made.clock.advance(200);
+          expect(made.requests).toHaveLength(2 + save);
+        });
+      }
+      await made.folders.stop();
+      const reported = made.seen.map((one) => (one.kind === 'application.folder-problem' ? one.problem : one.kind));
+      expect(reported.map((problem) => problem.split(':')[0])).toEqual([
+        'function odd',
+        'function other',
+        'function odd',
+      ]);
     });
   });
 

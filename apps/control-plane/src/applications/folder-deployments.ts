@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ApplicationCatalog, CatalogApplication } from '@drover/application-catalog';
+import type { ApplicationCatalog, CatalogApplication, CatalogVersion } from '@drover/application-catalog';
 import { applicationNameOfFolder, isCodedError, type TenantId } from '@drover/contracts';
 import {
   BackOff,
@@ -20,6 +20,8 @@ export interface FolderDeploymentsOptions {
   readonly directories: readonly string[];
   readonly tenantId: TenantId;
   readonly isHotReload: boolean;
+  /** The only functions that run; empty: all. */
+  readonly onlyFunctions: readonly string[];
   readonly catalog: Pick<ApplicationCatalog, 'list' | 'find' | 'beginRemoval'>;
   readonly deployer: Pick<Deployer, 'deploy'>;
   readonly clock: Clock;
@@ -48,6 +50,8 @@ interface WatchedFolder {
   ended: number;
   /** Why its current files are not deployed. */
   problem: string | undefined;
+  /** What is wrong with its current version, as it was reported: a save does not repeat it. */
+  reported: ReadonlySet<string>;
 }
 
 /**
@@ -72,6 +76,7 @@ export class FolderDeployments implements Lifecycle {
       begun: 0,
       ended: 0,
       problem: undefined,
+      reported: new Set<string>(),
     }));
   }
 
@@ -175,23 +180,35 @@ export class FolderDeployments implements Lifecycle {
     }
   }
 
-  async #tryDeploy({ directory, applicationId, ended }: WatchedFolder): Promise<void> {
-    const { tenantId, deployer, observe } = this.#options;
-    const { version, isIndexed } = await deployer.deploy({
+  async #tryDeploy(folder: WatchedFolder): Promise<void> {
+    const { directory, applicationId, ended } = folder;
+    const { tenantId, deployer, onlyFunctions } = this.#options;
+    const { version } = await deployer.deploy({
       tenantId,
       applicationId,
       from: { directory, isWatched: true },
-      // Those of the folder, which the runtime reads.
-      settings: {},
+      // Its other settings are those of the folder, which the runtime reads.
+      settings: onlyTheseRun(onlyFunctions),
       trafficPercent: 100,
       isLenient: true,
       // After a start, no worker has the code of the version before: what can be loaded is better than nothing.
       keepsFunctions: ended > 0,
       reason: 'the files of its folder',
     });
-    if (!isIndexed) return;
-    for (const { functionName, problem } of version.index.problems)
-      observe({ kind: 'application.folder-problem', applicationId, problem: `function ${functionName}: ${problem}` });
+    this.#reportNew(folder, version);
+  }
+
+  /** Reports what is wrong with a deployed version, unless it was with the one before. */
+  #reportNew(folder: WatchedFolder, version: CatalogVersion): void {
+    const { observe, onlyFunctions } = this.#options;
+    const { applicationId, reported } = folder;
+    const problems = version.index.problems.map(({ functionName, problem }) => `function ${functionName}: ${problem}`);
+    const missing = this.#folders.length > 1 ? [] : missingOf(onlyFunctions, version);
+    if (missing.length > 0)
+      problems.push(`it has no function ${missing.join(', ')}; only these were to run: ${onlyFunctions.join(', ')}`);
+    folder.reported = new Set(problems);
+    for (const problem of folder.reported)
+      if (!reported.has(problem)) observe({ kind: 'application.folder-problem', applicationId, problem });
   }
 
   /** An application that an earlier start watched, and this one does not, is not served any more. */
@@ -228,6 +245,20 @@ export class FolderDeployments implements Lifecycle {
       },
     });
   }
+}
+
+/** Overrides `functions` of host.json, as in the official host. Settings are part of a version: another choice is another version. */
+function onlyTheseRun(names: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(names.map((name, index) => [`AzureFunctionsJobHost__functions__${index}`, name]));
+}
+
+function missingOf(names: readonly string[], { index }: CatalogVersion): readonly string[] {
+  const known = new Set(
+    [...index.functions.map(({ name }) => name), ...index.problems.map((one) => one.functionName)].map((name) =>
+      name.toLowerCase(),
+    ),
+  );
+  return names.filter((name) => !known.has(name.toLowerCase()));
 }
 
 function isWatched({ versions }: CatalogApplication): boolean {
