@@ -5,6 +5,11 @@ export interface UpFlags {
   readonly dataDir?: string;
   /** Directories of the applications to serve. */
   readonly app?: readonly string[];
+  /** The only functions that run of these applications. */
+  readonly functions?: readonly string[];
+  /** Origins whose pages may call functions and records, separated by commas. */
+  readonly cors?: string;
+  readonly corsCredentials?: boolean;
   readonly workers?: number;
   /** Debug port of the first function worker. */
   readonly inspect?: number;

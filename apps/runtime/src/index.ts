@@ -11,6 +11,7 @@ export { emulatorEndpointStates } from './emulators/endpoint-keeper.js';
 export { parseRuntimeConfig, runtimeVariables } from './config.js';
 export type { RuntimeConfig } from './config.js';
 export { applicationIdOf } from './applications/application-key.js';
+export { localHttpPortOf } from './applications/local-http-port.js';
 export { applicationErrors } from './applications/errors.js';
 export { bindingErrors } from './bindings/errors.js';
 export { runtimeErrors } from './errors.js';

@@ -3,16 +3,31 @@ import { programVersion } from '../program-version.js';
 import { numberOption, repeatedOption, switchOption, textOption, type CommandOption } from '../command-line/option.js';
 
 const upOptions = {
-  port: numberOption('port', 'Public port; 0 selects a free one. (DROVER_PORT, default 7070)', { min: 0, max: 65_535 }),
+  port: numberOption(
+    'port',
+    'Public port; 0 selects a free one. (DROVER_PORT, or Host.LocalHttpPort of local.settings.json; default 7070)',
+    { min: 0, max: 65_535 },
+  ),
   host: textOption('host', '<address>', 'Address to listen on. (DROVER_HOST, default 127.0.0.1)'),
   dataDir: textOption('data-dir', '<path>', 'Directory of all data and logs. (DROVER_DATA_DIR, default .drover)'),
   app: repeatedOption('app', '<directory>', 'Azure Functions app to serve; may be repeated. (DROVER_FUNCTIONS_APPS)'),
+  functions: repeatedOption(
+    'functions',
+    '<names>',
+    'Run only these functions of the apps: --functions a b. (DROVER_FUNCTIONS_ONLY)',
+  ),
   watch: switchOption('watch', 'Deploy an app again when its files change. (DROVER_HOT_RELOAD=on)'),
   workers: numberOption('workers', 'Function workers per app. (DROVER_WORKERS, default 1)', { min: 1, max: 100 }),
   inspect: numberOption('inspect', 'Debug port of the Node.js function workers; 9229 is usual.', {
     min: 0,
     max: 65_535,
   }),
+  cors: textOption(
+    'cors',
+    '<origins>',
+    'Origins whose pages may call functions and records, separated by commas; "*" for all. (DROVER_CORS_ORIGINS)',
+  ),
+  corsCredentials: switchOption('cors-credentials', 'These pages may send cookies. (DROVER_CORS_CREDENTIALS=on)'),
   noKeys: switchOption('no-keys', 'Call functions without keys, as with "func start". (DROVER_FUNCTION_KEYS=off)'),
   json: switchOption('json', 'Print one line of JSON when the platform is ready, and the log as JSON on stderr.'),
 };

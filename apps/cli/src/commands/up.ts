@@ -2,12 +2,12 @@ import { createLog, hasColors, isLogText, processVariables, runProcess, toLogTex
 import { renderBanner } from '../output/banner.js';
 import type { UpFlags } from '../flags.js';
 import { composeUp, type UpPresenter } from '../up/compose.js';
-import { parseUpConfig, withFlags } from '../up/config.js';
+import { parseUpConfig, withFlags, withLocalHttpPort } from '../up/config.js';
 
 /** Runs `drover up`: the result goes to standard output, the log to standard error. */
 export async function runUp(flags: UpFlags, host: NodeJS.Process): Promise<void> {
   const presenter = flags.json ? jsonPresenter(host) : humanPresenter(host);
-  const environment = withFlags(host.env, flags);
+  const environment = await withLocalHttpPort(withFlags(host.env, flags));
   await runProcess(
     {
       name: 'drover up',

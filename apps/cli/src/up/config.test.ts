@@ -1,5 +1,8 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import path from 'node:path';
+import { withScratchDirectory } from '@drover/testkit';
 import { describe, expect, it } from 'vitest';
-import { parseUpConfig, withFlags } from './config.js';
+import { parseUpConfig, withFlags, withLocalHttpPort } from './config.js';
 
 describe('the configuration of drover up', () => {
   it('turns function keys off on loopback only', () => {
@@ -19,6 +22,30 @@ describe('the configuration of drover up', () => {
       languageWorkers__node__arguments: '--inspect=9229',
       DROVER_PLACEHOLDERS_MIN: '0',
       DROVER_PLACEHOLDERS_MAX: '0',
+    });
+  });
+
+  it('runs only the functions, and answers the pages, that the command line names, as with func start', () => {
+    const flags = { functions: ['a', 'b'], cors: 'http://localhost:5173', corsCredentials: true };
+    expect(parseUpConfig(withFlags({}, flags))).toMatchObject({
+      functionsOnly: 'a,b',
+      corsOrigins: ['http://localhost:5173'],
+      corsCredentials: 'on',
+    });
+  });
+
+  it('has the port of local.settings.json unless another is given', async () => {
+    await withScratchDirectory(async (directory) => {
+      const apps = ['none', 'broken', 'hello', 'other'].map((name) => path.join(directory, name));
+      for (const app of apps) await mkdir(app);
+      const [, broken = '', hello = '', other = ''] = apps;
+      await writeFile(path.join(broken, 'local.settings.json'), '{');
+      await writeFile(path.join(hello, 'local.settings.json'), '{ "Host": { "LocalHttpPort": 7171 } }');
+      await writeFile(path.join(other, 'local.settings.json'), '{ "Host": { "LocalHttpPort": 7272 } }');
+      const environment = withFlags({}, { app: apps });
+      expect(parseUpConfig(await withLocalHttpPort(environment)).port).toBe(7171);
+      expect(parseUpConfig(await withLocalHttpPort(withFlags(environment, { port: 8080 }))).port).toBe(8080);
+      expect(await withLocalHttpPort({})).toEqual({});
     });
   });
 

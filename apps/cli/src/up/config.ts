@@ -2,7 +2,7 @@ import path from 'node:path';
 import { collectionWorkerVariables } from '@drover/collection-worker';
 import { controlPlaneVariables } from '@drover/control-plane';
 import { databaseUrlVariable } from '@drover/database';
-import { runtimeVariables } from '@drover/runtime';
+import { localHttpPortOf, runtimeVariables } from '@drover/runtime';
 import { scaleControllerVariables } from '@drover/scale-controller';
 import {
   configurationInvalid,
@@ -57,6 +57,9 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
     ...(flags.app !== undefined && {
       DROVER_FUNCTIONS_APPS: flags.app.map((directory) => path.resolve(directory)).join(path.delimiter),
     }),
+    ...(flags.functions !== undefined && { DROVER_FUNCTIONS_ONLY: flags.functions.join(',') }),
+    ...(flags.cors !== undefined && { DROVER_CORS_ORIGINS: flags.cors }),
+    ...(flags.corsCredentials && { DROVER_CORS_CREDENTIALS: 'on' }),
     ...(flags.watch && { DROVER_HOT_RELOAD: 'on' }),
     ...(flags.workers !== undefined && { DROVER_WORKERS: String(flags.workers) }),
     ...(flags.inspect !== undefined && {
@@ -67,6 +70,19 @@ export function withFlags(environment: Environment, flags: UpFlags): Environment
     }),
     ...(flags.noKeys && { DROVER_FUNCTION_KEYS: 'off' }),
   };
+}
+
+/**
+ * Returns the environment with the public port that local.settings.json of an application asks for, as `func start` reads it. A port that
+ * is given otherwise takes precedence, and the first application that names one.
+ */
+export async function withLocalHttpPort(environment: Environment): Promise<Environment> {
+  if (environment['DROVER_PORT']) return environment;
+  for (const directory of (environment['DROVER_FUNCTIONS_APPS'] ?? '').split(path.delimiter).filter(Boolean)) {
+    const port = await localHttpPortOf(directory);
+    if (port !== undefined) return { ...environment, DROVER_PORT: String(port) };
+  }
+  return environment;
 }
 
 export function parseUpConfig(environment: Environment): UpConfig {

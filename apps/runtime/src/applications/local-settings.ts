@@ -10,7 +10,8 @@ export interface LocalSettings {
   readonly problems: readonly ApplicationProblem[];
 }
 
-const file = 'local.settings.json';
+export const localSettingsFile = 'local.settings.json';
+const file = localSettingsFile;
 
 /** Reads local.settings.json. `text` is undefined if the file does not exist, as in deployed apps. */
 export function parseLocalSettings(text: string | undefined): LocalSettings {

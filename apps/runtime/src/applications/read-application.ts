@@ -3,7 +3,7 @@ import path from 'node:path';
 import { applicationUnreadable } from './errors.js';
 import type { HostJson } from './host-json-schema.js';
 import { parseHostJson, type ApplicationProblem } from './host-json.js';
-import { mergeSettings, parseLocalSettings, type LocalSettings } from './local-settings.js';
+import { localSettingsFile, mergeSettings, parseLocalSettings, type LocalSettings } from './local-settings.js';
 import { readSmallFile } from './read-small-file.js';
 import { Settings } from './settings.js';
 
@@ -31,7 +31,7 @@ export async function readApplication(
   const root = path.resolve(directory);
   await checkDirectory(root);
   const problems: ApplicationProblem[] = [];
-  const local = parseLocalSettings(await readText(root, 'local.settings.json', problems));
+  const local = parseLocalSettings(await readText(root, localSettingsFile, problems));
   const given = mergeSettings(local.values, environment);
   const defaults = hasDevelopmentStorage && lacksStorage(new Settings(given)) ? developmentStorage : {};
   const merged = { ...given, ...defaults };
