@@ -32,6 +32,7 @@ export const reasonsNotToRun: Readonly<Record<string, (commands: string) => bool
   'it measures for minutes': (commands) => /npm run (?:bench|chaos):/.test(commands),
   'it needs a PostgreSQL of yours': (commands) => commands.includes('DATABASE_URL=postgres://'),
   'a host starts it, with a port that it chose': (commands) => commands.includes('PORT'),
+  'the platform of this page is running already': (commands) => / npm start$/m.test(commands),
   'it needs another machine': (commands) => /<[a-z-]+>|HOST/.test(commands),
 };
 

@@ -111,7 +111,7 @@ describe('an app of the v3 model', () => {
     const { result } = await worker.load('Broken', metadataOf('Broken'));
     expect(result?.status).toBe(StatusResultStatus.Failure);
     expect(result?.exception?.message).toMatch(
-      /unable to load function Broken from .*Broken\/index\.js: 'Unable to determine function entry point\./,
+      /unable to load function Broken from .*Broken\/index\.js: Unable to determine function entry point\./,
     );
   });
 

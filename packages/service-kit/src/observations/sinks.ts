@@ -80,16 +80,17 @@ export function createMetrics(process: string): ProcessMetrics {
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision });
   for (const name of delayMetrics) registry.removeSingleMetric(name);
   let before = performance.eventLoopUtilization();
-  new Gauge({
+  const utilization = new Gauge({
     name: 'nodejs_eventloop_utilization',
     help: 'Share of time since the last scrape in which the event loop was busy.',
-    registers: [registry],
+    registers: [],
     collect() {
       const now = performance.eventLoopUtilization();
       this.set(performance.eventLoopUtilization(now, before).utilization);
       before = now;
     },
   });
+  registry.registerMetric(utilization);
   return registry;
 }
 
