@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { createClient, type Client, type Route } from '@drover/contracts';
+import { createClient, type Client, type Route, type SendRequest } from '@drover/contracts';
 import type { ClientFlags } from '../flags.js';
 import { readCredentials } from '../up/credentials.js';
 import { credentialsMissing } from '../up/errors.js';
@@ -9,10 +9,11 @@ export async function connect<const Routes extends Readonly<Record<string, Route
   routes: Routes,
   flags: ClientFlags,
   host: NodeJS.Process,
-  { timeoutMs }: { readonly timeoutMs?: number } = {},
+  { timeoutMs, fetch }: { readonly timeoutMs?: number; readonly fetch?: SendRequest } = {},
 ): Promise<Client<Routes>> {
   const common = {
     ...(timeoutMs !== undefined && { timeoutMs }),
+    ...(fetch && { fetch }),
     isAsync: flags.noWait === true,
     onWaiting: (waitsFor: string) =>
       void host.stderr.write(`The change is stored, but does not hold everywhere yet. Waiting for: ${waitsFor}\n`),

@@ -5,8 +5,10 @@ import { applicationNameOfFolder, applicationRoutes, type Client, type NewApplic
 import type { ClientFlags } from '../flags.js';
 import { counted, trafficText } from '../output/application-lines.js';
 import { printJson } from '../output/print-json.js';
+import { UploadProgress } from '../output/upload-progress.js';
 import { connect } from './connect.js';
 import { readScaleSettings, type ScaleFlags } from './scale-flags.js';
+import { sendReporting } from './send-reporting.js';
 import { usualWatchMs, watchVersion } from './watch-version.js';
 
 type DeployFlags = ClientFlags &
@@ -29,9 +31,11 @@ export async function deploy(given: string, flags: DeployFlags, host: NodeJS.Pro
   const app = flags.app ?? applicationNameOfFolder(path.basename(source, isZip ? '.zip' : ''));
   const scaling = readScaleSettings(flags);
   const settings = await readSettings(flags);
-  const client = await connect(applicationRoutes, flags, host, { timeoutMs });
+  const progress = new UploadProgress(host.stderr);
+  const fetch = sendReporting((sent, of) => progress.show('Sending', sent, of));
+  const client = await connect(applicationRoutes, flags, host, { timeoutMs, fetch });
   const body: NewApplicationVersion = {
-    ...(await uploaded(client, { app, source, isZip, isInPlace: flags.inPlace === true }, host)),
+    ...(await uploaded(client, { app, source, isZip, isInPlace: flags.inPlace === true }, progress)),
     ...(flags.traffic !== undefined && { trafficPercent: flags.traffic }),
     ...(settings && { settings }),
     ...(scaling && { scaling }),
@@ -78,15 +82,17 @@ interface DeploySource {
 async function uploaded(
   client: Client<typeof applicationRoutes>,
   { app, source, isZip, isInPlace }: DeploySource,
-  host: NodeJS.Process,
+  progress: UploadProgress,
 ): Promise<Pick<NewApplicationVersion, 'payload' | 'directory'>> {
   if (isInPlace) {
     if (isZip) throw new Error(`${source} is a file. Name a folder with --in-place, or leave --in-place out.`);
     return { directory: source };
   }
-  const zip = isZip ? await readFile(source) : await packFolder(source);
+  const zip = isZip
+    ? await readFile(source)
+    : await packFolder(source, (packed, of) => progress.show('Packing', packed, of));
   const { payload, files } = await client.uploadPayload({ params: { app }, upload: new Uint8Array(zip) });
-  host.stderr.write(`Uploaded ${counted(files, 'file')} in ${sizeText(zip.length)}.\n`);
+  progress.end(`Uploaded ${counted(files, 'file')} in ${sizeText(zip.length)}.`);
   return { payload };
 }
 
