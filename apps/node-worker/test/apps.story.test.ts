@@ -113,7 +113,7 @@ describe('an app that is broken', () => {
     expect(functionMetadataResults).toEqual([]);
     expect(result?.status).toBe(Failure);
     expect(result?.exception?.message).toBe(
-      `Worker was unable to load entry point "index.js" of the app in ${directory}: the only file throws`,
+      `Worker was unable to load entry point "index.js" of the app in ${directory}: the only file throws (at index.js:1:7)`,
     );
     expect(result?.exception?.stackTrace).toContain('only-throwing/index.js:1');
     expect((await worker.load('any')).result?.exception?.stackTrace).toContain('only-throwing/index.js:1');
