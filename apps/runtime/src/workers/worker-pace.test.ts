@@ -82,6 +82,15 @@ describe('the pace of a worker', () => {
     expect(worker.pace.isComputing(worker.nowMs)).toBe(false);
   });
 
+  it('does not take a worker for one that computes because its first call was slow', () => {
+    const worker = new SimulatedWorker();
+    worker.run(1, { computeMs: 80 });
+    expect(worker.pace.isComputing(worker.nowMs)).toBe(false);
+    expect(worker.pace.concurrency(100, worker.nowMs)).toBe(100);
+    worker.run(1, { computeMs: 80 });
+    expect(worker.pace.isComputing(worker.nowMs)).toBe(true);
+  });
+
   it('probes a quick worker four times a second', () => {
     const pace = new WorkerPace();
     let probes = 0;

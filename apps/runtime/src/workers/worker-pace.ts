@@ -106,11 +106,15 @@ export class WorkerPace {
     return this.#beginMs < computingMs ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(aheadMs / this.#beginMs));
   }
 
-  /** Faster step by step, because with few calls a probe mostly measures the connection. Slower if two probes in a row say so. */
+  /**
+   * Faster step by step, because with few calls a probe mostly measures the connection. Slower if two probes in a row say so, also at
+   * first: the first call of a worker loads and compiles what it uses.
+   */
   #learn(beginMs: number): void {
-    const before = this.#lastProbeMs ?? beginMs;
+    const before = this.#lastProbeMs ?? (beginMs < computingMs ? beginMs : undefined);
     this.#lastProbeMs = beginMs;
-    if (this.#beginMs === undefined) this.#beginMs = beginMs;
+    if (before === undefined) return;
+    if (this.#beginMs === undefined) this.#beginMs = Math.min(before, beginMs);
     else if (beginMs <= this.#beginMs) this.#beginMs = Math.max(beginMs, this.#beginMs / 2);
     else {
       this.#beginMs = Math.max(this.#beginMs, Math.min(before, beginMs));
