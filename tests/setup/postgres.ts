@@ -5,5 +5,9 @@ export default async function startPostgres(): Promise<() => Promise<void>> {
   if (process.env[testServerVariable]) return () => Promise.resolve();
   const { server, stop } = await startScratchPostgres(volatileSettings);
   process.env[testServerVariable] = server.url.reveal();
-  return stop;
+  return async () => {
+    // A second run of this process starts its own.
+    Reflect.deleteProperty(process.env, testServerVariable);
+    await stop();
+  };
 }
