@@ -8,8 +8,10 @@ export function extendStacks(): void {
   if (Error.stackTraceLimit === nodeLimit) Error.stackTraceLimit = limit;
 }
 
-/** The folder of this package, as stacks show it: the bundle, or its sources with source maps. */
-const ownRoot = /(?:file:\/\/)?(\/.*[\\/]node-worker[\\/])/.exec(new Error('for its stack').stack ?? '')?.[1];
+/** The folder of this package's code, as stacks show it: the bundle, or its sources with source maps. */
+const ownRoot = /(?:file:\/\/)?(\/.*[\\/]node-worker[\\/](?:dist|src)[\\/])/.exec(
+  new Error('for its stack').stack ?? '',
+)?.[1];
 
 /** Returns the stack of an error of the app without the frames of the worker and those of Node.js below them. */
 export function withoutWorkerFrames(stack: string, root: string | undefined = ownRoot): string {
