@@ -117,6 +117,12 @@ export function composeWorker(config: WorkerConfig, io: WorkerIo): Worker {
   return { run, connection, termination, health, inFlight, loader, systemLog, coreModule };
 }
 
+/**
+ * On loopback the host starts its workers, so it listens, unless it stops at this moment: then the worker is told to end before this
+ * has passed, and must not report an error.
+ */
+const loopbackFirstMs = 2_000;
+
 function composeConnection(
   { workerId, requestId, reconnectMs, hostUrl, tls, maxMessageBytes }: WorkerConfig,
   parts: WorkerIo & { readonly clock: Clock; readonly host: HostProperties; readonly inFlight: InFlight },
@@ -126,8 +132,8 @@ function composeConnection(
     workerId,
     requestId,
     reconnectMs,
-    // On loopback the host starts its workers, so it already listens. Across a network both may start in any order.
-    waitsForFirst: tls !== undefined,
+    // Across a network host and workers may start in any order.
+    firstWithinMs: tls === undefined ? Math.min(reconnectMs, loopbackFirstMs) : reconnectMs,
     dial: createDial({ url: hostUrl, tls, maxMessageBytes }),
     host,
     console,

@@ -42,7 +42,7 @@ function setUp(more: Partial<HostConnectionParts> = {}) {
     workerId: 'w',
     requestId: 'r',
     reconnectMs: 10_000,
-    waitsForFirst: false,
+    firstWithinMs: 0,
     dial: async (signal) => {
       state.dials++;
       signal.throwIfAborted();
@@ -104,7 +104,7 @@ describe('HostConnection', () => {
   });
 
   it('retries the first connection when the host may start later', async () => {
-    const { connection, state, clock } = setUp({ waitsForFirst: true });
+    const { connection, state, clock } = setUp({ firstWithinMs: 10_000 });
     state.refuses = true;
     void connection.run(ignore);
     await clock.advance(5_000);
@@ -112,6 +112,16 @@ describe('HostConnection', () => {
     state.refuses = false;
     await clock.advance(2_000);
     expect(connection.state).toBe('connected');
+  });
+
+  it('says nothing of a host that it could not reach when it is told to end', async () => {
+    const { connection, state, clock, printed } = setUp({ firstWithinMs: 2_000 });
+    state.refuses = true;
+    const code = connection.run(ignore);
+    await clock.advance(500);
+    connection.close(0);
+    expect(await code).toBe(0);
+    expect(printed).toEqual([]);
   });
 
   it('reconnects to a host that accepts returning workers, repeatedly', async () => {

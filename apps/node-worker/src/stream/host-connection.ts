@@ -22,8 +22,8 @@ export interface HostConnectionParts {
   readonly requestId: string;
   /** How long to try to reconnect; 0 does not reconnect. */
   readonly reconnectMs: number;
-  /** True when the host may start after its workers: the first connection is retried too. */
-  readonly waitsForFirst: boolean;
+  /** How long to try the first connection; 0 dials once. */
+  readonly firstWithinMs: number;
   readonly dial: (signal: AbortSignal) => Promise<EventStream>;
   readonly host: HostProperties;
   readonly console: SystemConsole;
@@ -67,8 +67,8 @@ export class HostConnection {
 
   /** Connects, serves and reconnects. Resolves with the exit code of the process. */
   async run(onMessage: OnMessage): Promise<number> {
-    const { host, reconnectMs, waitsForFirst, console } = this.#parts;
-    let stream = await this.#dialWithin(waitsForFirst ? reconnectMs : 0);
+    const { host, reconnectMs, firstWithinMs, console } = this.#parts;
+    let stream = await this.#dialWithin(firstWithinMs);
     let codeOfLoss = 1;
     while (stream) {
       const end = await this.#serve(stream, onMessage);
