@@ -61,6 +61,28 @@ describe('the barrier of an installation', () => {
     await eventually(async () => expect(await one.barrier({ withinMs: patientMs })).toEqual([]));
   });
 
+  it('ignores what other programs notify on its channels, and goes on', async () => {
+    const [one, two] = [await openBus(), await openBus()];
+    const seen: number[] = [];
+    await two.subscribe({ topics: [birds], from: 'now', handle: ({ generation }) => void seen.push(generation) });
+    const database = await test.connect();
+    const answerTo = 'elsewhere';
+    const position = 1;
+    for (const payload of [
+      '',
+      'no JSON',
+      'null',
+      '7',
+      '[]',
+      '{"id":1}',
+      JSON.stringify({ id: 'x', answerTo, position }),
+    ])
+      await database.query(`select pg_notify('drover_barriers', $1)`, [payload]);
+    await one.publish([bird('d', 7)]);
+    expect(await one.barrier({ withinMs: patientMs })).toEqual([]);
+    expect(seen).toEqual([7]);
+  });
+
   it('does not wait for a bus that drains', async () => {
     const [one, two] = [await openBus(), await openBus()];
     two.onBarrier(() => new Promise(() => undefined));

@@ -2,6 +2,7 @@ import { prepared, type DedicatedConnection, type Notifications } from '@drover/
 import { deadlineAfter, sleep, WakeUp, type Clock, type Randomness } from '@drover/service-kit';
 import type { BarrierParts, BarrierRequest } from '../barrier-parts.js';
 import type { BarrierOptions } from '../event-bus.js';
+import { readAnswered, readAsked, type Answered, type Asked } from './barrier-messages.js';
 import { memberLockClass, memberName, type BusMember } from './bus-member.js';
 import type { OutboxRelay } from './outbox-relay.js';
 
@@ -13,20 +14,6 @@ export interface InstallationBarrierOptions {
   readonly parts: Pick<BarrierParts, 'pass'>;
   readonly clock: Clock;
   readonly randomness: Randomness;
-}
-
-/** A request to all members. */
-interface Asked extends Omit<BarrierRequest, 'position'> {
-  readonly id: string;
-  /** The channel for the answers. */
-  readonly answerTo: string;
-  readonly position?: number;
-}
-
-interface Answered {
-  readonly id: string;
-  readonly members: readonly number[];
-  readonly waitsFor: readonly string[];
 }
 
 interface MemberRow {
@@ -71,7 +58,7 @@ const askStatement = prepared(
 const answerStatement = prepared('bus-barrier-answer', 'select pg_notify($1, $2)');
 
 /**
- * Asks all members whether they have handled all events up to a position, and answers those who ask. A request and its answers are
+ * Asks all members whether they have handled all events up to a position, and answers the requests of others. A request and its answers are
  * notifications: nothing is polled, and nothing is stored (docs/decisions/0088).
  */
 export class InstallationBarrier {
@@ -91,11 +78,12 @@ export class InstallationBarrier {
   async listen(): Promise<void> {
     const { notifications } = this.#options;
     await notifications.listen(askChannel, (payload) => {
-      const asked = payload === undefined ? undefined : (JSON.parse(payload) as Asked); // sent by `#ask` of a member
-      if (asked?.position !== undefined) void this.#answer({ ...asked, position: asked.position });
+      const asked = payload === undefined ? undefined : readAsked(payload);
+      if (asked) void this.#answer(asked);
     });
     await notifications.listen(this.#channel, (payload) => {
-      if (payload !== undefined) this.#answered(JSON.parse(payload) as Answered); // sent by `#answer` of a member
+      const answered = payload === undefined ? undefined : readAnswered(payload);
+      if (answered) this.#answered(answered);
     });
   }
 
